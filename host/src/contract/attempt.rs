@@ -1,0 +1,122 @@
+//! One try of a call: what is handed to a runner, and the typed end it gives back.
+//!
+//! Ends are four families, never merged: the guest returned, the guest is at fault, the call was
+//! refused, the host is at fault.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::CheckedArguments;
+use super::ids::CallId;
+use super::limits::{LimitKind, Limits};
+use super::result::{Attachment, MissingGrant, Usage};
+use super::sink::CallSink;
+
+/// What a runner gets.
+#[derive(Clone)]
+pub struct Attempt {
+    /// The call this is a try of.
+    pub call_id: CallId,
+    /// 1 for the first try.
+    pub number: u32,
+    /// What the gate saw, and nothing else.
+    pub arguments: Arc<CheckedArguments>,
+    /// The bounds in force.
+    pub limits: Arc<Limits>,
+    /// Given to the guest as it came.
+    pub idempotency_key: Option<String>,
+    /// When the attempt must have ended, whatever it is blocked in.
+    pub deadline: Instant,
+    /// Cancelled when nobody wants the answer any more.
+    pub cancel: CancellationToken,
+    /// Where the guest's words go.
+    pub sink: Arc<dyn CallSink>,
+}
+
+impl std::fmt::Debug for Attempt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Attempt")
+            .field("call_id", &self.call_id)
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Which case of the tool's WIT return a value came by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReturnCase {
+    /// The return is no WIT `result`.
+    Plain,
+    /// The `ok` of a WIT `result`.
+    Ok,
+    /// The `err` of a WIT `result`.
+    Err,
+}
+
+/// A value the tool returned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Returned {
+    /// How it came back.
+    pub case: ReturnCase,
+    /// The value as JSON, fields in declared order; `None` for a function without a result.
+    pub value: Option<Value>,
+    /// The type is no object, so the output schema wraps it under `result`.
+    pub wrapped: bool,
+    /// Byte lists and rich content, taken out of `value`.
+    pub attachments: Vec<Attachment>,
+}
+
+/// What the guest did wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GuestFault {
+    /// It met a limit; the text says what it used.
+    Limit(LimitKind, String),
+    /// It trapped, or broke a rule of the component model.
+    Trapped(String),
+    /// It called `exit`.
+    Exited(i32),
+}
+
+/// Why a runner didn't start the attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunnerRefusal {
+    /// Too many calls at once.
+    Overloaded(String),
+    /// What runs the tool is gone.
+    Unavailable(String),
+    /// Cancelled while it waited.
+    Cancelled,
+    /// Its deadline passed while it waited.
+    TimedOut,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// The guest returned.
+    Returned(Returned),
+    /// The guest is at fault.
+    Guest(GuestFault),
+    /// It never started.
+    Refused(RunnerRefusal),
+    /// Cancelled while it ran.
+    Interrupted,
+    /// Belljar is at fault.
+    Host(String),
+}
+
+/// An attempt's end with what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptEnd {
+    /// How it ended.
+    pub end: End,
+    /// What it used.
+    pub usage: Usage,
+    /// What it tried to use and wasn't given.
+    pub missing_grants: Vec<MissingGrant>,
+}

@@ -1,0 +1,246 @@
+//! Identifiers, each checked once where it is made.
+//!
+//! Nothing here looks anything up; a valid id may name a tool that doesn't exist.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Longest plugin or tool name, in bytes.
+pub const NAME_MAX_LEN: usize = 128;
+/// Longest call id, in bytes.
+pub const CALL_ID_MAX_LEN: usize = 128;
+
+/// Why a text is not an identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// A plugin or tool name of the wrong form.
+    #[error(
+        "`{0}` is not a name: expected 1 to {NAME_MAX_LEN} ASCII letters, digits and single \
+         hyphens, beginning with a letter"
+    )]
+    Name(String),
+    /// A tool id without its two halves.
+    #[error("`{0}` is not a tool id: expected PLUGIN.TOOL")]
+    ToolId(String),
+    /// A call id that is empty, too long or not printable.
+    #[error("`{0}` is not a call id: expected 1 to {CALL_ID_MAX_LEN} printable ASCII characters")]
+    CallId(String),
+}
+
+/// Clips hostile text for an error message; escapes what a terminal would act on.
+fn shown(text: &str) -> String {
+    super::escape::clipped_line(text, 80)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= NAME_MAX_LEN
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .split('-')
+            .all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                if is_name(text) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(IdError::Name(shown(text)))
+                }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+            fn try_from(text: String) -> Result<Self, IdError> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name_type! {
+    /// A plugin's name: kebab-case ASCII.
+    PluginName
+}
+name_type! {
+    /// A tool's name within its plugin: kebab-case ASCII.
+    ToolName
+}
+
+/// `<plugin>.<tool>`, unique among what is loaded.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ToolId {
+    /// The plugin that holds the tool.
+    pub plugin: PluginName,
+    /// The tool's name in it.
+    pub tool: ToolName,
+}
+
+impl FromStr for ToolId {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let (plugin, tool) = text.split_once('.').ok_or_else(|| IdError::ToolId(shown(text)))?;
+        Ok(Self { plugin: plugin.parse()?, tool: tool.parse()? })
+    }
+}
+
+impl TryFrom<String> for ToolId {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        text.parse()
+    }
+}
+
+impl From<ToolId> for String {
+    fn from(id: ToolId) -> String {
+        id.to_string()
+    }
+}
+
+impl fmt::Display for ToolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.plugin, self.tool)
+    }
+}
+
+/// Names one call; results carry it back.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CallId(String);
+
+impl CallId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for CallId {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let printable = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if printable && !text.is_empty() && text.len() <= CALL_ID_MAX_LEN {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(IdError::CallId(shown(text)))
+        }
+    }
+}
+
+impl TryFrom<String> for CallId {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        text.parse()
+    }
+}
+
+impl From<CallId> for String {
+    fn from(id: CallId) -> String {
+        id.0
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The SHA-256 of something, shown as 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Digests `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        use sha2::Digest as _;
+        Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kebab_ascii() {
+        for good in ["a", "read-all", "HTTP-get", "x2"] {
+            assert!(good.parse::<ToolName>().is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "a--b", "2x", "fs_read", "fs-reаd", "a b", "a.b", "a\u{200b}"]
+        {
+            assert!(bad.parse::<ToolName>().is_err(), "{bad}");
+        }
+        assert!("a".repeat(NAME_MAX_LEN).parse::<PluginName>().is_ok());
+        assert!("a".repeat(NAME_MAX_LEN + 1).parse::<PluginName>().is_err());
+    }
+
+    #[test]
+    fn a_tool_id_reads_back() {
+        let id: ToolId = "files.read-all".parse().unwrap();
+        assert_eq!(id.to_string().parse::<ToolId>().unwrap(), id);
+        assert!("files".parse::<ToolId>().is_err());
+        assert!("files.a.b".parse::<ToolId>().is_err());
+    }
+
+    #[test]
+    fn a_refused_name_is_escaped_in_its_error() {
+        let error = "\u{1b}[2J".parse::<ToolName>().unwrap_err().to_string();
+        assert!(!error.contains('\u{1b}'), "{error:?}");
+    }
+}

@@ -1,0 +1,58 @@
+//! Makes one attempt of a call: its limits, its deadline, its share of the event bus.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::contract::arguments::CheckedArguments;
+use crate::contract::attempt::Attempt;
+use crate::contract::descriptor::ToolDescriptor;
+use crate::contract::invocation::ToolInvocation;
+use crate::contract::limits::{LimitKind, LimitOrigin, Limits};
+use crate::contract::sink::CallSink;
+
+/// The tool's limits, lowered by what the caller asked for.
+pub(super) fn limits_of(tool: &ToolDescriptor, call: &ToolInvocation) -> Limits {
+    let mut limits = tool.limits.clone();
+    if let Some(timeout) = call.timeout {
+        let wish = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        for kind in [LimitKind::AttemptDeadline, LimitKind::CallDeadline] {
+            limits.lower(kind, wish, LimitOrigin::Caller);
+        }
+    }
+    limits
+}
+
+/// What an attempt is made of, besides its number.
+pub(super) struct Plan<'a> {
+    pub(super) call: &'a ToolInvocation,
+    pub(super) arguments: &'a Arc<CheckedArguments>,
+    pub(super) limits: &'a Arc<Limits>,
+    pub(super) started: Instant,
+    pub(super) cancel: &'a CancellationToken,
+    pub(super) sink: Arc<dyn CallSink>,
+}
+
+impl Plan<'_> {
+    /// The attempt of this number, due at its own deadline or the call's, whichever is sooner.
+    pub(super) fn attempt(self, number: u32) -> Attempt {
+        let now = Instant::now();
+        let left = self
+            .limits
+            .duration(LimitKind::CallDeadline)
+            .saturating_sub(now.duration_since(self.started));
+        let own: Duration = self.limits.duration(LimitKind::AttemptDeadline);
+        Attempt {
+            call_id: self.call.call_id.clone(),
+            number,
+            arguments: Arc::clone(self.arguments),
+            limits: Arc::clone(self.limits),
+            idempotency_key: self.call.idempotency_key.clone(),
+            deadline: (now + own.min(left)).into_std(),
+            cancel: self.cancel.clone(),
+            sink: self.sink,
+        }
+    }
+}

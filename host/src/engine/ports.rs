@@ -1,0 +1,39 @@
+//! What the engine needs of others, as traits: whoever finds tools, and whoever runs them.
+
+use std::sync::Arc;
+
+use crate::contract::arguments::ArgumentCheck;
+use crate::contract::attempt::{Attempt, AttemptEnd};
+use crate::contract::descriptor::ToolDescriptor;
+use crate::contract::ids::ToolId;
+
+/// A tool that can be called.
+#[derive(Clone)]
+pub struct FoundTool {
+    /// What it is.
+    pub descriptor: Arc<ToolDescriptor>,
+    /// Checks arguments against its schema.
+    pub check: Arc<dyn ArgumentCheck>,
+}
+
+impl std::fmt::Debug for FoundTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FoundTool").field("id", &self.descriptor.id).finish_non_exhaustive()
+    }
+}
+
+/// Finds tools by name.
+pub trait ToolLookup: Send + Sync {
+    /// The tool of exactly this id or wire name.
+    fn find(&self, name: &str) -> Option<FoundTool>;
+    /// Ids that somebody who asked for `name` may have meant, nearest first, a few.
+    fn near(&self, name: &str) -> Vec<String>;
+}
+
+/// Runs attempts. The end it returns is typed; it never guesses.
+#[async_trait::async_trait]
+pub trait ToolRunner: Send + Sync {
+    /// Runs one attempt. Must honour its deadline and its cancel token, and be safe to drop at any
+    /// await.
+    async fn run(&self, tool: &ToolId, attempt: Attempt) -> AttemptEnd;
+}

@@ -1,0 +1,46 @@
+//! Whose tool a name is (A10): the registry's, the session's, or nobody's known.
+
+use super::ports::{FoundTool, ToolLookup};
+use crate::contract::descriptor::NamedTool;
+use crate::contract::escape::clipped_line;
+use crate::contract::invocation::ToolInvocation;
+
+/// Longest tool name that is repeated, in bytes.
+const NAME_MAX_LEN: usize = 128;
+
+/// Who owns a name.
+#[derive(Debug)]
+pub(super) enum Resolved {
+    /// The registry: it can be called here.
+    Loaded(FoundTool),
+    /// The caller's session.
+    Session(NamedTool),
+    /// Nobody: the default descriptor of source A.
+    Unknown(NamedTool),
+}
+
+/// Resolves a name in the order of A10. A missing instance is a normal path.
+pub(super) fn resolve(lookup: &dyn ToolLookup, call: &ToolInvocation) -> Resolved {
+    let name = &call.tool_name;
+    if let Some(found) = lookup.find(name) {
+        return Resolved::Loaded(found);
+    }
+    match call.session_tools.iter().find(|tool| tool.name == *name) {
+        Some(tool) => {
+            let named = tool.descriptor.clone().unwrap_or_else(|| NamedTool::new(name));
+            Resolved::Session(named)
+        }
+        None => Resolved::Unknown(NamedTool::new(name)),
+    }
+}
+
+/// What an unknown name is answered with.
+pub(super) fn not_found(lookup: &dyn ToolLookup, tool: &NamedTool) -> String {
+    let shown = clipped_line(&tool.name, NAME_MAX_LEN);
+    let near: Vec<_> = lookup.near(&tool.name).iter().map(|id| format!("`{id}`")).collect();
+    if near.is_empty() {
+        format!("Unknown tool: {shown}")
+    } else {
+        format!("Unknown tool: {shown}; did you mean {}?", near.join(" or "))
+    }
+}

@@ -1,0 +1,236 @@
+//! The kinds of events, and how they read as JSON.
+//!
+//! Data only. Who makes one also vouches for it.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use crate::contract::arguments::CheckedArguments;
+use crate::contract::decision::ApprovedBy;
+use crate::contract::ids::{CallId, Digest, PluginName, ToolId};
+use crate::contract::outcome::{Executed, Outcome};
+use crate::contract::result::{Status, Usage};
+use crate::contract::sink::{LogLevel, Progress, Stream};
+
+/// Something that happened. JSON: one object, the kind's name under `type` and its fields beside
+/// the others, in camelCase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Rises by one from event to event of a bus, from 1.
+    pub sequence: u64,
+    /// When it was published, in milliseconds since 1970 (UTC).
+    pub at_unix_ms: u64,
+    /// The call it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What the gate said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Let through.
+    Allow,
+    /// Refused.
+    Deny,
+    /// Left to a person.
+    Ask,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all_fields = "camelCase")]
+pub enum EventKind {
+    /// A plugin's tools can be called from now on.
+    PluginLoaded {
+        /// Its name.
+        plugin: PluginName,
+        /// The SHA-256 of its bytes.
+        digest: Digest,
+        /// What it offers.
+        tools: Vec<ToolId>,
+    },
+    /// A plugin could not be loaded.
+    PluginFailed {
+        /// Where it was to come from, as the operator named it.
+        source: String,
+        /// What was wrong.
+        reason: String,
+    },
+    /// A call came in; nothing has been checked yet.
+    CallReceived {
+        /// The name it asks for.
+        tool_name: String,
+        /// Who asks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        caller: Option<String>,
+        /// The length of its arguments as they came.
+        argument_bytes: u64,
+    },
+    /// The gate answered.
+    Decision {
+        /// The tool.
+        tool: ToolId,
+        /// The SHA-256 of the canonical arguments it was asked about.
+        arguments_hash: Digest,
+        /// Its answer.
+        verdict: Verdict,
+        /// What decided, for an answer that lets through.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<ApprovedBy>,
+        /// Why.
+        reason: String,
+    },
+    /// A runner was handed the call.
+    AttemptStarted {
+        /// 1 for the first try.
+        number: u32,
+    },
+    /// The guest says how far it is.
+    Progress(Progress),
+    /// A line of the guest's log.
+    Log {
+        /// How grave the guest calls it.
+        level: LogLevel,
+        /// The guest's words.
+        message: String,
+    },
+    /// What the guest wrote to one of its streams, once it has ended.
+    Printed {
+        /// Which stream.
+        stream: Stream,
+        /// The guest's words.
+        text: String,
+        /// Bytes missing from `text`.
+        dropped: u64,
+    },
+    /// A backtrace or another word for the plugin's author, never for the model.
+    AuthorNote {
+        /// The words.
+        text: String,
+    },
+    /// A call ended, however it did (source B's `ToolCallInvokeEvent`).
+    ToolCallInvoke(Box<CallReport>),
+}
+
+/// All that is told of a call when it has ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallReport {
+    /// The name it asked for.
+    pub tool_name: String,
+    /// The tool, where that name has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolId>,
+    /// Success or not.
+    pub status: Status,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Whether the tool ran.
+    pub executed: Executed,
+    /// What went wrong, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// What it was called with, where that passed the check; JSON: `arguments` and
+    /// `argumentsHash`.
+    #[serde(flatten, serialize_with = "with_hash")]
+    pub arguments: Option<Arc<CheckedArguments>>,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// What it used, where it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Wall-clock time of the call, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Progress and log events that were over the call's share and so not published.
+    pub events_dropped: u64,
+}
+
+#[expect(clippy::ref_option, reason = "the shape serde calls")]
+fn with_hash<S: Serializer>(
+    arguments: &Option<Arc<CheckedArguments>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    use serde::ser::SerializeMap as _;
+    let mut map = serializer.serialize_map(None)?;
+    if let Some(arguments) = arguments {
+        map.serialize_entry("argumentsHash", &arguments.hash())?;
+        map.serialize_entry("arguments", arguments.as_ref())?;
+    }
+    map.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    fn event(kind: EventKind) -> serde_json::Value {
+        let call_id = Some("c1".parse().unwrap());
+        serde_json::to_value(Event { sequence: 4, at_unix_ms: 1000, call_id, kind }).unwrap()
+    }
+
+    fn report(arguments: Option<Arc<CheckedArguments>>) -> EventKind {
+        EventKind::ToolCallInvoke(Box::new(CallReport {
+            tool_name: "files.read".into(),
+            tool: Some("files.read".parse().unwrap()),
+            status: Status::Success,
+            outcome: Outcome::Success,
+            executed: Executed::Yes,
+            error_message: None,
+            arguments,
+            attempts: 2,
+            usage: Some(Usage::default()),
+            duration_ms: Some(7),
+            events_dropped: 0,
+        }))
+    }
+
+    #[test]
+    fn b16_a_finished_call_reads_as_the_source_has_it() {
+        let map = json!({"path": "a"}).as_object().unwrap().clone();
+        let arguments = Arc::new(CheckedArguments::new(map));
+        let json = event(report(Some(Arc::clone(&arguments))));
+        assert_eq!(json["type"], "ToolCallInvoke");
+        assert_eq!(json["sequence"], 4);
+        assert_eq!(json["callId"], "c1");
+        assert_eq!(json["toolName"], "files.read");
+        assert_eq!(json["status"], "success");
+        assert_eq!(json["arguments"], json!({"path": "a"}));
+        assert_eq!(json["argumentsHash"], arguments.hash().to_string());
+        assert_eq!(json["attempts"], 2);
+        assert_eq!(json["usage"]["peakMemoryBytes"], 0);
+        assert_eq!(json["durationMs"], 7);
+    }
+
+    #[test]
+    fn arguments_that_failed_their_check_are_absent() {
+        let json = event(report(None));
+        assert!(json.get("arguments").is_none() && json.get("argumentsHash").is_none());
+        let none = event(report(Some(Arc::new(CheckedArguments::new(Map::new())))));
+        assert_eq!(none["arguments"], json!({}));
+    }
+
+    #[test]
+    fn every_kind_is_one_object_with_its_type() {
+        let progress = Progress { done: 1, total: None, message: Some("half\u{1b}".into()) };
+        let json = event(EventKind::Progress(progress));
+        assert_eq!((&json["type"], &json["done"]), (&json!("Progress"), &json!(1)));
+        assert_eq!(json["message"], "half\u{1b}", "kept as it came");
+
+        let json = event(EventKind::CallReceived {
+            tool_name: "x".into(),
+            caller: None,
+            argument_bytes: 2,
+        });
+        assert_eq!(json["argumentBytes"], 2);
+        assert!(json.get("caller").is_none());
+    }
+}

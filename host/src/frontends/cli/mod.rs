@@ -1,0 +1,29 @@
+//! The command line: every command is one file, and each call goes through the [`crate::Host`].
+//!
+//! Runs no tool itself. stdout holds what was asked for and nothing else; belljar's own words go to
+//! stderr. No colour is ever printed, so `NO_COLOR` is kept by itself.
+
+mod answer;
+mod args;
+mod arguments;
+mod call;
+mod doctor;
+mod error;
+mod exit;
+mod gaps;
+mod imports;
+mod inspect;
+mod pack;
+mod parse;
+mod portrait;
+mod replace;
+mod run;
+mod show;
+mod start;
+mod tools;
+mod watch;
+mod words;
+
+pub use exit::Exit;
+pub use run::run;
+pub use show::{EscapedStderr, tell};

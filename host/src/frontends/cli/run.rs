@@ -1,0 +1,48 @@
+//! Reads the command line and runs the command it names.
+//!
+//! The one place where an error becomes words and a code.
+
+use std::ffi::OsString;
+
+use clap::Parser as _;
+
+use super::args::{Cli, Command};
+use super::error::CliError;
+use super::exit::Exit;
+use super::show::{indented, print, tell};
+use super::{call, doctor, inspect, pack, tools};
+
+/// Runs the command that `args` (with the program's name first) asks for. Never panics on what it
+/// is given; all that goes wrong is told on stderr in one sentence.
+pub async fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return show_usage(&error),
+    };
+    let ended = match cli.command {
+        Command::Tools(args) => tools::run(args),
+        Command::Inspect(args) => inspect::run(args),
+        Command::Call(args) => call::run(args).await,
+        Command::Pack(args) => pack::run(args),
+        Command::Doctor(args) => doctor::run(args).await,
+    };
+    ended.unwrap_or_else(|error| report(&error))
+}
+
+fn report(error: &CliError) -> Exit {
+    tell(&format!("error: {}", indented(&error.to_string(), "  ")));
+    error.exit()
+}
+
+/// Help that was asked for goes to stdout; what is said of a mistake to stderr.
+fn show_usage(error: &clap::Error) -> Exit {
+    let text = error.render().to_string();
+    if error.use_stderr() {
+        tell(text.trim_end());
+        return Exit::Usage;
+    }
+    match print(&text) {
+        Ok(()) => Exit::Success,
+        Err(error) => report(&error),
+    }
+}

@@ -1,0 +1,125 @@
+//! From options to a running host.
+//!
+//! The one place of the command line that reads the environment.
+
+use std::path::PathBuf;
+
+use super::args::{GrantArgs, LimitArgs, PluginArgs};
+use super::error::CliError;
+use super::show::tell;
+use crate::app::{self, App, Setup};
+use crate::contract::limits::{LimitKind, Limits};
+
+/// The builtins and what the options name, at these limits.
+pub(super) fn setup(plugins: PluginArgs, grants: GrantArgs, limits: Limits) -> Setup {
+    Setup {
+        plugins: plugins.plugins,
+        builtins: true,
+        dirs: grants.dirs,
+        env: grants.env,
+        limits,
+        code_folder: code_folder(),
+    }
+}
+
+/// Starts the host and says which plugins were left out.
+pub(super) fn start(setup: &Setup) -> Result<App, CliError> {
+    let app = app::start(setup).map_err(Box::new)?;
+    for failed in &app.failed {
+        tell(&format!("warning: left out the plugin `{}`: {}", failed.path, failed.error));
+    }
+    Ok(app)
+}
+
+/// The operator's limits.
+pub(super) fn limits(args: &LimitArgs) -> Result<Limits, CliError> {
+    let mut limits = Limits::default();
+    let timeout_ms =
+        args.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+    let wishes = [
+        ("--fuel", LimitKind::Fuel, args.fuel),
+        ("--timeout", LimitKind::AttemptDeadline, timeout_ms),
+        ("--memory", LimitKind::Memory, args.memory),
+        ("--output", LimitKind::OutputShown, args.output),
+    ];
+    for (option, kind, wish) in wishes {
+        let Some(value) = wish else { continue };
+        let set = |limits: &mut Limits, kind| {
+            limits
+                .set(kind, value)
+                .map_err(|error| CliError::Usage(format!("{option} can't be given: {error}")))
+        };
+        set(&mut limits, kind)?;
+        // The wider bound is only moved where it would make the wish void.
+        if let Some(wider) = wider_bound(kind)
+            && value > limits.get(wider).value
+        {
+            set(&mut limits, wider)?;
+        }
+    }
+    Ok(limits)
+}
+
+/// The bound that a kind can't pass, beside its own ceiling.
+fn wider_bound(kind: LimitKind) -> Option<LimitKind> {
+    match kind {
+        LimitKind::AttemptDeadline => Some(LimitKind::CallDeadline),
+        LimitKind::OutputShown => Some(LimitKind::OutputKept),
+        _ => None,
+    }
+}
+
+/// Where compiled code is kept: the user's cache, or nowhere where there is none.
+pub(super) fn code_folder() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from);
+    // The XDG base directory specification: a relative path is to be ignored.
+    let cache = folder("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    let home = || folder("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".cache"));
+    Some(cache.or_else(home)?.join("belljar/code"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::contract::limits::LimitOrigin;
+
+    fn args() -> LimitArgs {
+        LimitArgs { fuel: None, timeout: None, memory: None, output: None }
+    }
+
+    #[test]
+    fn a_short_timeout_leaves_the_calls_own_bound() {
+        let args = LimitArgs { timeout: Some(Duration::from_millis(200)), ..args() };
+        let limits = limits(&args).unwrap();
+        let attempt = limits.get(LimitKind::AttemptDeadline);
+        assert_eq!((attempt.value, attempt.origin), (200, LimitOrigin::Operator));
+        assert_eq!(limits.get(LimitKind::CallDeadline).origin, LimitOrigin::Default);
+    }
+
+    #[test]
+    fn a_wish_above_the_wider_bound_moves_it_too() {
+        let args =
+            LimitArgs { timeout: Some(Duration::from_secs(600)), output: Some(32 << 20), ..args() };
+        let limits = limits(&args).unwrap();
+        assert_eq!(limits.get(LimitKind::CallDeadline).value, 600_000);
+        assert_eq!(limits.get(LimitKind::OutputKept).value, 32 << 20);
+    }
+
+    #[test]
+    fn what_is_above_a_ceiling_is_wrong_usage_and_named() {
+        let cases = [
+            (LimitArgs { fuel: Some(u64::MAX), ..args() }, "--fuel"),
+            (LimitArgs { timeout: Some(Duration::MAX), ..args() }, "--timeout"),
+            (LimitArgs { memory: Some(5 << 30), ..args() }, "--memory"),
+            (LimitArgs { output: Some(65 << 20), ..args() }, "--output"),
+        ];
+        for (args, option) in cases {
+            let error = limits(&args).unwrap_err();
+            assert_eq!(error.exit().code(), 2);
+            let message = error.to_string();
+            assert!(message.starts_with(option) && message.contains("ceiling"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What a call says while it runs, as lines for stderr.
+//!
+//! Only looks at events; what the call gives back is in `answer`.
+
+use crate::contract::escape::{clipped_line, escaped};
+use crate::contract::sink::{LogLevel, Stream};
+use crate::events::{Event, EventKind, Seen};
+
+/// Longest line of a trace, in bytes: arguments may be a MiB.
+const TRACE_LINE_MAX_LEN: usize = 4096;
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// What the tool prints, its warnings and its errors.
+    Words,
+    /// Every event.
+    Trace,
+}
+
+/// Turns the events of one call into lines.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    tool: String,
+    detail: Detail,
+    began_unix_ms: Option<u64>,
+}
+
+impl Watcher {
+    /// For a call of `tool`, as its lines shall name it.
+    pub(super) fn new(tool: &str, detail: Detail) -> Self {
+        Self { tool: clipped_line(tool, 200), detail, began_unix_ms: None }
+    }
+
+    /// The lines that something that was seen is worth, one string with line feeds between them.
+    pub(super) fn lines(&mut self, seen: &Seen) -> Option<String> {
+        match seen {
+            Seen::Event(event) => self.event_lines(event),
+            Seen::Missed(missed) => {
+                Some(format!("note: {missed} events went by too fast to be shown"))
+            }
+        }
+    }
+
+    fn event_lines(&mut self, event: &Event) -> Option<String> {
+        let began = *self.began_unix_ms.get_or_insert(event.at_unix_ms);
+        let traced = self.detail == Detail::Trace;
+        match &event.kind {
+            EventKind::Printed { stream, text, dropped } => {
+                Some(self.printed(*stream, text, *dropped))
+            }
+            EventKind::Log { level, message } if traced || *level >= LogLevel::Warn => {
+                Some(self.prefixed(&format!("{}: ", level_name(*level)), message))
+            }
+            EventKind::AuthorNote { text } if traced => Some(self.prefixed("note: ", text)),
+            _ if traced => Some(trace_line(event, event.at_unix_ms.saturating_sub(began))),
+            _ => None,
+        }
+    }
+
+    fn printed(&self, stream: Stream, text: &str, dropped: u64) -> String {
+        let mark = match stream {
+            Stream::Stdout => "",
+            Stream::Stderr => "stderr: ",
+        };
+        let mut lines = self.prefixed(mark, text);
+        if dropped > 0 {
+            // Not behind the tool's name: it could have printed that itself.
+            lines.push_str(&format!("\nnote: it printed {dropped} bytes more than are shown"));
+        }
+        lines
+    }
+
+    /// Each line behind the tool's name, so that none can be taken for belljar's.
+    fn prefixed(&self, mark: &str, text: &str) -> String {
+        let line = |line: &str| format!("{} | {mark}{}", self.tool, escaped(line));
+        text.lines().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn level_name(level: LogLevel) -> &'static str {
+    match level {
+        LogLevel::Trace => "trace",
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warn => "warning",
+        LogLevel::Error => "error",
+    }
+}
+
+/// An event by its name, with what it says as JSON.
+fn trace_line(event: &Event, since_ms: u64) -> String {
+    let mut fields = match serde_json::to_value(event) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let kind = fields.shift_remove("type");
+    let kind = kind.as_ref().and_then(serde_json::Value::as_str).unwrap_or("event").to_owned();
+    for told in ["sequence", "atUnixMs", "callId"] {
+        fields.shift_remove(told);
+    }
+    let said = serde_json::Value::Object(fields).to_string();
+    clipped_line(&format!("trace | +{since_ms} ms {kind} {said}"), TRACE_LINE_MAX_LEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn seen(kind: EventKind) -> Seen {
+        Seen::Event(Arc::new(Event { sequence: 7, at_unix_ms: 100, call_id: None, kind }))
+    }
+
+    fn printed(text: &str, dropped: u64) -> Seen {
+        seen(EventKind::Printed { stream: Stream::Stdout, text: text.into(), dropped })
+    }
+
+    #[test]
+    fn each_printed_line_bears_the_tools_name() {
+        let mut watcher = Watcher::new("a.b", Detail::Words);
+        let lines = watcher.lines(&printed("one\nerror: two\u{1b}[2J\r\n", 3)).unwrap();
+        assert_eq!(
+            lines,
+            "a.b | one\na.b | error: two<U+001B>[2J\nnote: it printed 3 bytes more than are shown"
+        );
+    }
+
+    #[test]
+    fn only_a_trace_shows_what_happens_between() {
+        let started = seen(EventKind::AttemptStarted { number: 1 });
+        assert_eq!(Watcher::new("a.b", Detail::Words).lines(&started), None);
+        let line = Watcher::new("a.b", Detail::Trace).lines(&started).unwrap();
+        assert_eq!(line, "trace | +0 ms AttemptStarted {\"number\":1}");
+    }
+
+    #[test]
+    fn quiet_log_lines_are_for_a_trace_and_grave_ones_for_all() {
+        let log = |level| seen(EventKind::Log { level, message: "m".into() });
+        let mut watcher = Watcher::new("a.b", Detail::Words);
+        assert_eq!(watcher.lines(&log(LogLevel::Info)), None);
+        assert_eq!(watcher.lines(&log(LogLevel::Warn)).unwrap(), "a.b | warning: m");
+        let mut watcher = Watcher::new("a.b", Detail::Trace);
+        assert_eq!(watcher.lines(&log(LogLevel::Debug)).unwrap(), "a.b | debug: m");
+    }
+
+    #[test]
+    fn a_traced_line_is_bounded_and_a_loss_is_told() {
+        let long = EventKind::CallReceived {
+            tool_name: "\u{1b}x".repeat(100_000),
+            caller: None,
+            argument_bytes: 0,
+        };
+        let mut watcher = Watcher::new("a.b", Detail::Trace);
+        let line = watcher.lines(&seen(long)).unwrap();
+        assert!(line.len() <= TRACE_LINE_MAX_LEN && !line.contains('\u{1b}'));
+        assert!(watcher.lines(&Seen::Missed(4)).unwrap().starts_with("note: 4 events"));
+    }
+}

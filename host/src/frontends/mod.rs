@@ -1,0 +1,3 @@
+//! Ways in. Each makes the same invocation and never runs a tool itself.
+
+pub mod cli;

@@ -1,0 +1,49 @@
+//! The program `belljar`: logging, the runtime, and then the command line.
+//!
+//! Decides nothing else.
+
+use std::process::ExitCode;
+
+use belljar::frontends::cli::{self, EscapedStderr, Exit};
+use belljar::sandbox::{BLOCKED_CALLS, HOST_CALLS};
+use tokio::runtime::{Builder, Runtime};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
+/// The variable that says what is logged.
+const LOG_VARIABLE: &str = "BELLJAR_LOG";
+
+fn main() -> ExitCode {
+    let runtime = match start() {
+        Ok(runtime) => runtime,
+        Err((exit, error)) => {
+            cli::tell(&format!("error: {error:#}"));
+            return exit.into();
+        }
+    };
+    let exit = runtime.block_on(cli::run(std::env::args_os()));
+    // A thread that a file blocks must not keep the process from ending.
+    runtime.shutdown_background();
+    exit.into()
+}
+
+fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
+    let filter = EnvFilter::builder()
+        .with_env_var(LOG_VARIABLE)
+        .with_default_directive(LevelFilter::WARN.into())
+        .from_env()
+        .map_err(|error| (Exit::Usage, anyhow::anyhow!("{LOG_VARIABLE} can't be read: {error}")))?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .without_time()
+        .with_writer(EscapedStderr::default)
+        .init();
+    // A call waits for its file operation, so more threads than calls would only sit idle.
+    let blocking_max = usize::try_from(HOST_CALLS + BLOCKED_CALLS).unwrap_or(usize::MAX);
+    Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(blocking_max)
+        .build()
+        .map_err(|error| (Exit::HostFault, anyhow::anyhow!("no runtime: {error}")))
+}

@@ -1,0 +1,189 @@
+//! Compiled code on disk, by plugin digest and engine: so that a second start maps instead of
+//! compiling.
+//!
+//! Whoever can write here can run native code as this user, so the folder must belong to us and be
+//! closed to everybody else, or it isn't used at all. A plugin's own compiled code is never taken.
+
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::contract::ids::Digest;
+
+/// Files that are kept; the least recently made go first.
+const KEPT_FILES: usize = 128;
+/// Bytes of the checksum before the code.
+const CHECKSUM_LEN: usize = 32;
+
+/// Why a folder can't hold compiled code.
+#[derive(Debug, thiserror::Error)]
+pub enum CodeStoreError {
+    /// It can't be made or looked at.
+    #[error("the folder for compiled code can't be used: {0}")]
+    Io(#[from] std::io::Error),
+    /// Another user could put code there.
+    #[error(
+        "the folder for compiled code isn't used: it must be a folder of this user with mode 0700, \
+         and it is {0}"
+    )]
+    NotPrivate(String),
+}
+
+/// A private folder of compiled code.
+#[derive(Debug, Clone)]
+pub struct CodeStore {
+    folder: PathBuf,
+}
+
+impl CodeStore {
+    /// Opens the folder, making it where it isn't there.
+    ///
+    /// # Errors
+    /// A folder that isn't ours alone.
+    pub fn open(folder: &Path) -> Result<Self, CodeStoreError> {
+        if let Some(parent) = folder.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        match std::fs::DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(error.into());
+            }
+            _ => {}
+        }
+        check_private(folder)?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// The code of a plugin for an engine, if it is there, whole and still private.
+    pub(super) fn read(&self, plugin: &Digest, engine: &str) -> Option<Vec<u8>> {
+        check_private(&self.folder).inspect_err(|error| tracing::warn!("{error}")).ok()?;
+        let stored = std::fs::read(self.path(plugin, engine)).ok()?;
+        let (checksum, code) = stored.split_at_checked(CHECKSUM_LEN)?;
+        (Digest::of(code).as_bytes() == checksum).then(|| code.to_vec())
+    }
+
+    /// Keeps code. A store that can't be written costs a compilation next time and nothing else.
+    pub(super) fn write(&self, plugin: &Digest, engine: &str, code: &[u8]) {
+        let written = check_private(&self.folder)
+            .and_then(|()| Ok(self.write_whole(&self.path(plugin, engine), code)?));
+        match written {
+            Ok(()) => self.prune(),
+            Err(error) => tracing::warn!("compiled code wasn't kept: {error}"),
+        }
+    }
+
+    /// All or nothing: a reader sees the old file, the new one, or none.
+    fn write_whole(&self, path: &Path, code: &[u8]) -> std::io::Result<()> {
+        let temporary = self.folder.join(format!(".{}.part", std::process::id()));
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let result = options.open(&temporary).and_then(|mut file| {
+            file.write_all(Digest::of(code).as_bytes())?;
+            file.write_all(code)?;
+            file.sync_all()?;
+            std::fs::rename(&temporary, path)
+        });
+        if result.is_err() {
+            // It may not exist; either way nothing half-written stays under a name that is read.
+            drop(std::fs::remove_file(&temporary));
+        }
+        result
+    }
+
+    fn path(&self, plugin: &Digest, engine: &str) -> PathBuf {
+        self.folder.join(format!("{plugin}-{engine}.code"))
+    }
+
+    fn prune(&self) {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
+        let mut files: Vec<_> = entries
+            .flatten()
+            .filter(|entry| entry.path().extension().is_some_and(|end| end == "code"))
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        files.sort();
+        let excess = files.len().saturating_sub(KEPT_FILES);
+        for (_, path) in files.into_iter().take(excess) {
+            // Another process may have been first.
+            drop(std::fs::remove_file(path));
+        }
+    }
+}
+
+fn check_private(folder: &Path) -> Result<(), CodeStoreError> {
+    let found = std::fs::symlink_metadata(folder)?;
+    let problem = if !found.is_dir() {
+        "no folder".to_owned()
+    } else if found.uid() != rustix::process::geteuid().as_raw() {
+        "another user's".to_owned()
+    } else if found.mode() & 0o077 != 0 {
+        format!("open to others (mode {:04o})", found.mode() & 0o7777)
+    } else {
+        return Ok(());
+    };
+    Err(CodeStoreError::NotPrivate(problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn digest() -> Digest {
+        Digest::of(b"plugin")
+    }
+
+    #[test]
+    fn code_reads_back_for_its_own_engine_only() {
+        let root = tempfile::tempdir().unwrap();
+        let store = CodeStore::open(&root.path().join("a/code")).unwrap();
+        store.write(&digest(), "e1", b"native");
+        assert_eq!(store.read(&digest(), "e1").as_deref(), Some(&b"native"[..]));
+        assert_eq!(store.read(&digest(), "e2"), None);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_open_is_not_used() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("code");
+        let store = CodeStore::open(&folder).unwrap();
+        store.write(&digest(), "e", b"native");
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
+        let error = CodeStore::open(&folder).unwrap_err().to_string();
+        assert!(error.contains("mode 0755"), "{error}");
+        assert_eq!(store.read(&digest(), "e"), None);
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().join("real");
+        CodeStore::open(&real).unwrap();
+        let link = root.path().join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert!(matches!(CodeStore::open(&link), Err(CodeStoreError::NotPrivate(_))));
+    }
+
+    #[test]
+    fn damaged_and_cut_files_are_not_code() {
+        let root = tempfile::tempdir().unwrap();
+        let store = CodeStore::open(&root.path().join("code")).unwrap();
+        store.write(&digest(), "e", b"native code");
+        let path = store.path(&digest(), "e");
+        let whole = std::fs::read(&path).unwrap();
+        for damaged in [&whole[..whole.len() - 1], &whole[..10], &[], &[0; 64]] {
+            std::fs::write(&path, damaged).unwrap();
+            assert_eq!(store.read(&digest(), "e"), None);
+        }
+    }
+
+    #[test]
+    fn the_number_of_files_is_bounded() {
+        let root = tempfile::tempdir().unwrap();
+        let store = CodeStore::open(&root.path().join("code")).unwrap();
+        for index in 0..KEPT_FILES + 5 {
+            store.write(&Digest::of(&index.to_le_bytes()), "e", b"x");
+        }
+        assert_eq!(std::fs::read_dir(&store.folder).unwrap().count(), KEPT_FILES);
+    }
+}

@@ -1,0 +1,284 @@
+//! Loads one plugin: bytes → checked, compiled and linked → tools with descriptors.
+//!
+//! Runs none of its code. What is wrong with one function leaves the others alone.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use belljar_metadata::{FunctionMetadata, PluginMetadata};
+
+use super::code_store::CodeStore;
+use super::descriptor::{Parts, describe};
+use super::effects::effective_grants;
+use super::names::{NameError, plugin_name, tool_names};
+use super::words::{lies, need, path_of, words_of};
+use crate::contract::descriptor::{Need, PluginIdentity, ToolDescriptor, ToolSource};
+use crate::contract::escape::clipped_line;
+use crate::contract::grants::Grants;
+use crate::contract::ids::{Digest, PluginName, ToolId, ToolName};
+use crate::contract::limits::Limits;
+use crate::sandbox::codec::FunctionPlan;
+use crate::sandbox::{
+    Compiled, ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool,
+};
+
+/// Tools one plugin may have; more functions are listed as unsupported.
+const TOOLS_MAX: usize = 256;
+/// componentize-py exports an instance of this name, which belongs to its runtime.
+const INTERNAL_INTERFACE: &str = "exports";
+
+/// What is to be loaded, and what it is given.
+#[derive(Debug, Clone)]
+pub struct PluginFile {
+    /// The component.
+    pub bytes: Cow<'static, [u8]>,
+    /// The file's name without its ending: the last resort for a name.
+    pub stem: String,
+    /// The operator's name for it, which wins.
+    pub name: Option<PluginName>,
+    /// Builtin or plugin.
+    pub source: ToolSource,
+    /// What the operator gives it.
+    pub grants: Grants,
+    /// The operator's limits for it.
+    pub limits: Limits,
+}
+
+/// Why a plugin isn't loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Its bytes.
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    /// Its name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Its grants.
+    #[error(transparent)]
+    Grant(#[from] OpenError),
+}
+
+/// A function that is no tool, and why.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Unsupported {
+    /// Interface and function.
+    pub function: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// One tool, ready to be called.
+#[derive(Debug, Clone)]
+pub struct LoadedTool {
+    /// What it is.
+    pub descriptor: Arc<ToolDescriptor>,
+    /// How it runs.
+    pub sandboxed: SandboxedTool,
+}
+
+/// A plugin with its tools.
+#[derive(Debug, Clone)]
+pub struct LoadedPlugin {
+    /// Name, version, digest.
+    pub identity: PluginIdentity,
+    /// Where it comes from.
+    pub source: ToolSource,
+    /// What it says it is for. Unescaped.
+    pub description: Option<String>,
+    /// Which toolchain it says built it.
+    pub toolchain: Option<String>,
+    /// What it says it wants.
+    pub needs: Vec<Need>,
+    /// What it was given.
+    pub grants: Grants,
+    /// What its component imports.
+    pub imports: Vec<String>,
+    /// Its tools, in the component's order.
+    pub tools: Vec<LoadedTool>,
+    /// Its functions that are no tools.
+    pub unsupported: Vec<Unsupported>,
+    /// What is odd about it, in one line each, escaped.
+    pub findings: Vec<String>,
+}
+
+/// Loads plugins into one sandbox.
+#[derive(Debug, Clone)]
+pub struct Loader {
+    sandbox: Sandbox,
+    code_store: Option<CodeStore>,
+}
+
+impl Loader {
+    /// `code_store`: where compiled code is kept; `None` compiles at each start.
+    pub fn new(sandbox: Sandbox, code_store: Option<CodeStore>) -> Self {
+        Self { sandbox, code_store }
+    }
+
+    /// Loads one plugin. Takes seconds where a large component has to be compiled.
+    ///
+    /// # Errors
+    /// See [`LoadError`]; nothing is left half-loaded.
+    pub fn load(&self, file: &PluginFile) -> Result<LoadedPlugin, LoadError> {
+        let digest = Digest::of(&file.bytes);
+        let compiled = Arc::new(self.compile(&file.bytes, &digest)?);
+        let mut findings = Vec::new();
+        let metadata = read_metadata(&file.bytes, &mut findings);
+        let functions = compiled.functions();
+        findings.extend(lies(&metadata, &functions));
+        let identity = identify(file, &metadata, &functions, digest)?;
+        let mut plugin = LoadedPlugin {
+            identity,
+            source: file.source,
+            description: metadata.description.clone(),
+            toolchain: metadata.toolchain.clone(),
+            needs: all_needs(&metadata),
+            grants: file.grants.clone(),
+            imports: compiled.imports().to_vec(),
+            tools: Vec::new(),
+            unsupported: Vec::new(),
+            findings,
+        };
+        self.add_tools(&mut plugin, file, &metadata, &compiled, functions)?;
+        if plugin.tools.is_empty() {
+            plugin.findings.push("it exports no function that can be a tool".to_owned());
+        }
+        Ok(plugin)
+    }
+
+    fn compile(&self, bytes: &[u8], digest: &Digest) -> Result<Compiled, ComponentError> {
+        let Some(store) = &self.code_store else { return self.sandbox.compile(bytes) };
+        let engine = self.sandbox.compatibility();
+        if let Some(code) = store.read(digest, &engine) {
+            match self.sandbox.load(&code) {
+                Ok(compiled) => return Ok(compiled),
+                Err(error) => tracing::warn!("kept code can't be used, compiling again: {error}"),
+            }
+        }
+        let compiled = self.sandbox.compile(bytes)?;
+        match compiled.serialize() {
+            Ok(code) => store.write(digest, &engine, &code),
+            Err(error) => tracing::warn!("compiled code wasn't kept: {error:#}"),
+        }
+        Ok(compiled)
+    }
+
+    fn add_tools(
+        &self,
+        plugin: &mut LoadedPlugin,
+        file: &PluginFile,
+        metadata: &PluginMetadata,
+        compiled: &Arc<Compiled>,
+        functions: Vec<ExportedFunction>,
+    ) -> Result<(), LoadError> {
+        let (internal, functions): (Vec<_>, Vec<_>) =
+            functions.into_iter().partition(|f| f.interface.as_deref() == Some(INTERNAL_INTERFACE));
+        for function in internal {
+            plugin.refuse(&function, "it belongs to the toolchain's runtime".to_owned());
+        }
+        let names: Vec<_> =
+            functions.iter().map(|f| (f.interface.as_deref(), f.name.as_str())).collect();
+        let names = tool_names(&names);
+        for (function, name) in functions.iter().zip(names) {
+            let Some(name) = name else {
+                plugin.refuse(function, "its name isn't its own, or no tool's name".to_owned());
+                continue;
+            };
+            if plugin.tools.len() >= TOOLS_MAX {
+                plugin.refuse(function, format!("a plugin may have {TOOLS_MAX} tools"));
+                continue;
+            }
+            let said = metadata.functions.get(&path_of(function));
+            let said = said.cloned().unwrap_or_default();
+            self.add_tool(plugin, file, compiled, function, name, &said)?;
+        }
+        Ok(())
+    }
+
+    fn add_tool(
+        &self,
+        plugin: &mut LoadedPlugin,
+        file: &PluginFile,
+        compiled: &Arc<Compiled>,
+        function: &ExportedFunction,
+        name: ToolName,
+        said: &FunctionMetadata,
+    ) -> Result<(), LoadError> {
+        let rich = compiled.imports_rich_output();
+        let plan = match FunctionPlan::new(&function.ty, &words_of(said), rich) {
+            Ok(plan) => Arc::new(plan),
+            Err(error) => {
+                plugin.refuse(function, error.to_string());
+                return Ok(());
+            }
+        };
+        let odd = plan.findings().iter().map(|odd| clipped_line(&format!("{name}: {odd}"), 300));
+        plugin.findings.extend(odd);
+        let grants = effective_grants(&file.grants, &said.tags);
+        let access = self.sandbox.open(&grants, said.tags.read_only)?;
+        let id = ToolId { plugin: plugin.identity.name.clone(), tool: name };
+        let descriptor = describe(Parts {
+            id,
+            plugin,
+            function,
+            said,
+            plan: &plan,
+            grants: &grants,
+            limits: &file.limits,
+        });
+        plugin.tools.push(LoadedTool {
+            descriptor: Arc::new(descriptor),
+            sandboxed: SandboxedTool::new(Arc::clone(compiled), function, plan, access),
+        });
+        Ok(())
+    }
+}
+
+impl LoadedPlugin {
+    fn refuse(&mut self, function: &ExportedFunction, reason: String) {
+        let function = clipped_line(&path_of(function), 200);
+        self.unsupported.push(Unsupported { function, reason });
+    }
+}
+
+fn read_metadata(bytes: &[u8], findings: &mut Vec<String>) -> PluginMetadata {
+    match belljar_metadata::section::read(bytes) {
+        Ok(reading) => {
+            let odd = reading.findings.iter().map(|odd| clipped_line(&odd.to_string(), 300));
+            findings.extend(odd);
+            reading.metadata.unwrap_or_default()
+        }
+        Err(error) => {
+            findings.push(clipped_line(&format!("its metadata can't be read: {error}"), 300));
+            PluginMetadata::default()
+        }
+    }
+}
+
+fn identify(
+    file: &PluginFile,
+    metadata: &PluginMetadata,
+    functions: &[ExportedFunction],
+    digest: Digest,
+) -> Result<PluginIdentity, LoadError> {
+    let mut interfaces: Vec<&str> =
+        functions.iter().filter_map(|function| function.interface.as_deref()).collect();
+    interfaces.dedup();
+    interfaces.retain(|interface| *interface != INTERNAL_INTERFACE);
+    let name = match &file.name {
+        Some(name) => name.clone(),
+        None => plugin_name(metadata.name.as_deref(), &interfaces, &file.stem)?,
+    };
+    Ok(PluginIdentity { name, version: metadata.version.clone(), digest })
+}
+
+/// What the plugin and all its functions say they want, each once.
+fn all_needs(metadata: &PluginMetadata) -> Vec<Need> {
+    let said = metadata.functions.values().flat_map(|function| &function.needs);
+    let mut needs: Vec<Need> = Vec::new();
+    for one in metadata.needs.iter().chain(said).map(need) {
+        if !needs.contains(&one) {
+            needs.push(one);
+        }
+    }
+    needs
+}

@@ -1,0 +1,18 @@
+//! From a component's bytes to tools with descriptors: loaded once, never changed while loaded.
+//!
+//! Loading runs no code of the plugin. Knows no protocol and decides no policy.
+
+mod catalog;
+mod code_store;
+mod descriptor;
+mod discover;
+mod effects;
+mod load;
+mod names;
+mod words;
+
+pub use catalog::{Catalog, CatalogError};
+pub use code_store::{CodeStore, CodeStoreError};
+pub use discover::{DiscoverError, PLUGINS_MAX, find_plugins};
+pub use load::{LoadError, LoadedPlugin, LoadedTool, Loader, PluginFile, Unsupported};
+pub use names::{NameError, RESERVED_PLUGINS, wire_name};

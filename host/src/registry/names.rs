@@ -1,0 +1,223 @@
+//! What plugins and tools are called, and which names may not stand beside each other.
+
+use std::collections::HashMap;
+
+use sha2::Digest as _;
+
+use crate::contract::ids::{PluginName, ToolId, ToolName};
+
+/// Names that belong to the host.
+pub const RESERVED_PLUGINS: &[&str] = &["belljar", "jobs", "mcp", "results"];
+/// Longest name that OpenAI, Anthropic and MCP clients all take.
+const WIRE_NAME_MAX_LEN: usize = 64;
+/// Hex digits of the hash that keeps shortened names apart.
+const HASH_LEN: usize = 12;
+
+/// Why a name can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It belongs to the host.
+    #[error("the name `{0}` is reserved; give the plugin another with --plugin NAME=FILE")]
+    Reserved(PluginName),
+    /// Nothing gives the plugin a usable name.
+    #[error("`{0}` can't name a plugin; give it one with --plugin NAME=FILE")]
+    NoName(String),
+    /// Two plugins of one name.
+    #[error("`{0}` is the name of two plugins; give one another with --plugin NAME=FILE")]
+    Taken(PluginName),
+    /// Two names that look the same.
+    #[error(
+        "the plugin names `{0}` and `{1}` look alike; give one another with --plugin NAME=FILE"
+    )]
+    Confusable(PluginName, PluginName),
+    /// Two tools that models could not tell apart.
+    #[error("`{0}` and `{1}` would have the same wire name")]
+    WireName(ToolId, ToolId),
+}
+
+/// The name models use: `<plugin>_<tool>`, which reads back since neither half holds `_`; past 64
+/// characters a readable prefix and a hash of the id.
+pub fn wire_name(id: &ToolId) -> String {
+    let plain = format!("{}_{}", id.plugin, id.tool);
+    if plain.len() <= WIRE_NAME_MAX_LEN {
+        return plain;
+    }
+    let hash = sha2::Sha256::digest(id.to_string().as_bytes());
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).take(HASH_LEN / 2).collect();
+    // Names are ASCII, so every byte is a boundary.
+    let prefix: String = plain.chars().take(WIRE_NAME_MAX_LEN - HASH_LEN - 1).collect();
+    format!("{prefix}_{hash}")
+}
+
+/// What two names that a person would confuse have in common (UTS 39), separators folded.
+fn skeleton(name: &str) -> String {
+    let folded: String =
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    unicode_security::skeleton(&folded).collect()
+}
+
+/// The names in use.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    plugins: HashMap<String, PluginName>,
+    wire: HashMap<String, ToolId>,
+}
+
+impl Names {
+    /// Takes a plugin's name.
+    pub(super) fn take_plugin(&mut self, name: &PluginName) -> Result<(), NameError> {
+        if RESERVED_PLUGINS.contains(&name.as_str()) {
+            return Err(NameError::Reserved(name.clone()));
+        }
+        if let Some(other) = self.plugins.get(&skeleton(name.as_str())) {
+            return Err(if other == name {
+                NameError::Taken(name.clone())
+            } else {
+                NameError::Confusable(other.clone(), name.clone())
+            });
+        }
+        self.plugins.insert(skeleton(name.as_str()), name.clone());
+        Ok(())
+    }
+
+    /// Takes a tool's wire name.
+    pub(super) fn take_wire(&mut self, wire: &str, id: &ToolId) -> Result<(), NameError> {
+        // A model that changes case or separators must not reach another tool.
+        match self.wire.insert(wire.to_ascii_lowercase().replace('-', "_"), id.clone()) {
+            None => Ok(()),
+            Some(other) => Err(NameError::WireName(other, id.clone())),
+        }
+    }
+}
+
+/// A plugin's own name: its section's, else the WIT package of its one interface, else the file's.
+pub(super) fn plugin_name(
+    section: Option<&str>,
+    interfaces: &[&str],
+    stem: &str,
+) -> Result<PluginName, NameError> {
+    let from_package = match interfaces {
+        [one] => one.split_once(':').and_then(|(namespace, rest)| {
+            let (package, _interface) = rest.split_once('/')?;
+            (namespace != "wasi").then_some(package)
+        }),
+        _ => None,
+    };
+    let name = section.or(from_package).unwrap_or(stem);
+    name.parse()
+        .map_err(|_error| NameError::NoName(crate::contract::escape::clipped_line(name, 80)))
+}
+
+/// The tools' names, in the order of the functions given as (interface, function): a name that two
+/// interfaces share becomes `<interface>-<function>` in both.
+pub(super) fn tool_names(functions: &[(Option<&str>, &str)]) -> Vec<Option<ToolName>> {
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    for (_, function) in functions {
+        *uses.entry(function).or_default() += 1;
+    }
+    let named: Vec<Option<String>> = functions
+        .iter()
+        .map(|(interface, function)| match interface {
+            Some(interface) if uses.get(function).is_some_and(|uses| *uses > 1) => {
+                Some(format!("{}-{function}", short_interface(interface)))
+            }
+            _ => Some((*function).to_owned()),
+        })
+        .collect();
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for name in named.iter().flatten() {
+        *seen.entry(name.clone()).or_default() += 1;
+    }
+    named
+        .into_iter()
+        .map(|name| {
+            name.filter(|name| seen.get(name) == Some(&1)).and_then(|name| name.parse().ok())
+        })
+        .collect()
+}
+
+/// `acme:weather/current@1.2.0` → `current`.
+fn short_interface(interface: &str) -> &str {
+    let unversioned = interface.split_once('@').map_or(interface, |(name, _)| name);
+    unversioned.rsplit_once('/').map_or(unversioned, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> ToolId {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn nm02_shortening_keeps_names_apart() {
+        let long = "create-confluence-page-with-attachments-and-permissions-for-everybody";
+        let (a, b) = (id(&format!("wiki.{long}-a")), id(&format!("wiki.{long}-b")));
+        assert_ne!(wire_name(&a), wire_name(&b));
+        assert_eq!(wire_name(&a), wire_name(&a));
+        assert_eq!(wire_name(&a).len(), WIRE_NAME_MAX_LEN);
+        assert_eq!(wire_name(&id("files.read-all")), "files_read-all");
+    }
+
+    #[test]
+    fn nm05_wire_names_fit_every_client() {
+        for text in ["files.read", "a.b", "HTTP.get-it"] {
+            let wire = wire_name(&id(text));
+            assert!(wire.starts_with(|c: char| c.is_ascii_alphabetic()));
+            assert!(wire.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'));
+        }
+    }
+
+    #[test]
+    fn sec10_lookalikes_are_refused_with_both_owners() {
+        let mut names = Names::default();
+        names.take_plugin(&"fs-read".parse().unwrap()).unwrap();
+        for lookalike in ["fsread", "FS-READ", "f-s-read"] {
+            let error = names.take_plugin(&lookalike.parse().unwrap()).unwrap_err().to_string();
+            assert!(error.contains("`fs-read`") && error.contains(lookalike), "{error}");
+        }
+        names.take_plugin(&"paypal".parse().unwrap()).unwrap();
+        assert!(names.take_plugin(&"paypa1".parse().unwrap()).is_err());
+    }
+
+    #[test]
+    fn reserved_names_are_the_hosts() {
+        for name in RESERVED_PLUGINS {
+            let error = Names::default().take_plugin(&name.parse().unwrap()).unwrap_err();
+            assert!(matches!(error, NameError::Reserved(_)));
+        }
+    }
+
+    #[test]
+    fn a_name_comes_from_the_section_then_the_package_then_the_file() {
+        let name = |section, interfaces: &[&str]| {
+            plugin_name(section, interfaces, "stem").unwrap().to_string()
+        };
+        assert_eq!(name(Some("said"), &["acme:weather/weather@1.2.0"]), "said");
+        assert_eq!(name(None, &["acme:weather/weather@1.2.0"]), "weather");
+        assert_eq!(name(None, &["wasi:cli/run@0.2.0"]), "stem");
+        assert_eq!(name(None, &["a:b/c", "a:d/e"]), "stem");
+        assert!(plugin_name(None, &[], "my plugin").is_err());
+    }
+
+    #[test]
+    fn a_shared_function_name_takes_its_interface() {
+        let names = tool_names(&[
+            (Some("a:b/one@1.0.0"), "get"),
+            (Some("a:b/two@1.0.0"), "get"),
+            (Some("a:b/two@1.0.0"), "put"),
+            (None, "bare"),
+        ]);
+        let shown: Vec<_> = names.iter().map(|name| name.as_ref().unwrap().as_str()).collect();
+        assert_eq!(shown, ["one-get", "two-get", "put", "bare"]);
+    }
+
+    #[test]
+    fn names_that_still_collide_are_nobodys() {
+        let names = tool_names(&[(Some("a:b/x"), "get"), (Some("c:d/x"), "get"), (None, "ok")]);
+        assert_eq!(names[0], None);
+        assert_eq!(names[1], None);
+        assert!(names[2].is_some());
+    }
+}

@@ -1,0 +1,230 @@
+//! One attempt in the sandbox: permit, store, instance, call, end.
+//!
+//! Three clocks bound it, all armed before the instance exists: fuel, the epoch inside running
+//! wasm, and a timer round the whole for the time a guest waits for the host.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wasmtime::component::ComponentExportIndex;
+
+use super::classify::{Phase, backtrace, classify};
+use super::codec::{self, FunctionPlan};
+use super::compiled::Compiled;
+use super::facade::Sandbox;
+use super::permits::Permit;
+use super::reaper::Reaper;
+use super::store::{Access, Gathered, new_store};
+use super::ticker::Awake;
+use crate::contract::attempt::{Attempt, AttemptEnd, End, GuestFault, RunnerRefusal};
+use crate::contract::limits::LimitKind;
+use crate::contract::result::Usage;
+use crate::contract::sink::Stream;
+
+/// How much later the outer timer is than the deadline, so that a guest caught in its own code ends
+/// there, where its usage is still known.
+const OUTER_GRACE: Duration = Duration::from_millis(2);
+
+/// A tool as the sandbox sees it: made once at load.
+#[derive(Debug, Clone)]
+pub struct SandboxedTool {
+    pub(crate) compiled: Arc<Compiled>,
+    pub(crate) function: ComponentExportIndex,
+    pub(crate) plan: Arc<FunctionPlan>,
+    pub(crate) access: Access,
+}
+
+impl SandboxedTool {
+    /// Joins what a call needs.
+    pub fn new(
+        compiled: Arc<Compiled>,
+        function: &super::ExportedFunction,
+        plan: Arc<FunctionPlan>,
+        access: Access,
+    ) -> Self {
+        Self { compiled, function: function.index, plan, access }
+    }
+
+    /// How its arguments and results are carried over.
+    pub fn plan(&self) -> &Arc<FunctionPlan> {
+        &self.plan
+    }
+}
+
+/// What an attempt's future comes to.
+struct Report {
+    end: End,
+    fuel: Option<u64>,
+    peak_bytes: u64,
+    note: Option<String>,
+}
+
+/// Runs one attempt. Safe to drop at any await.
+pub(crate) async fn run(sandbox: &Sandbox, tool: &SandboxedTool, attempt: Attempt) -> AttemptEnd {
+    let started = Instant::now();
+    let permit = match wait_for_permit(sandbox, tool, &attempt).await {
+        Ok(permit) => permit,
+        Err(refusal) => {
+            let usage = Usage { wall_ms: millis(started.elapsed()), ..Usage::default() };
+            return AttemptEnd { end: End::Refused(refusal), usage, missing_grants: Vec::new() };
+        }
+    };
+    let gathered = Gathered::new(&tool.access, &attempt);
+    let guest = guest(sandbox.clone(), tool.clone(), attempt.clone(), gathered.clone());
+    let mut running = Running {
+        guest: Some(Box::pin(guest)),
+        held: Some((permit, sandbox.engine().ticker().keep_awake())),
+        polled: Duration::ZERO,
+        gathered: gathered.clone(),
+        reaper: sandbox.reaper().clone(),
+    };
+    let report = outcome_of(&mut running, &attempt).await;
+    let host_wait = started.elapsed().saturating_sub(running.polled);
+    drop(running);
+    speak(&attempt, &gathered, report.note);
+    let (bytes_in, bytes_out) = gathered.files.bytes();
+    let usage = Usage {
+        fuel: report.fuel,
+        peak_memory_bytes: report.peak_bytes,
+        wall_ms: millis(started.elapsed()),
+        host_wait_ms: millis(host_wait),
+        bytes_in: bytes_in.saturating_add(attempt.arguments.canonical().len() as u64),
+        bytes_out,
+    };
+    AttemptEnd { end: report.end, usage, missing_grants: gathered.denials.take() }
+}
+
+async fn wait_for_permit(
+    sandbox: &Sandbox,
+    tool: &SandboxedTool,
+    attempt: &Attempt,
+) -> Result<Permit, RunnerRefusal> {
+    if !tool.access.folders.is_empty() && sandbox.reaper().is_full() {
+        let blocked = sandbox.reaper().blocked();
+        return Err(RunnerRefusal::Overloaded(format!(
+            "{blocked} earlier calls are still blocked in file operations, so no call with folders \
+             is started"
+        )));
+    }
+    tokio::select! {
+        biased;
+        () = attempt.cancel.cancelled() => Err(RunnerRefusal::Cancelled),
+        permit = sandbox.permits().acquire(&tool.compiled.calls) => {
+            permit.map_err(|busy| RunnerRefusal::Overloaded(busy.to_string()))
+        }
+        () = tokio::time::sleep_until(attempt.deadline.into()) => Err(RunnerRefusal::TimedOut),
+    }
+}
+
+async fn outcome_of(running: &mut Running, attempt: &Attempt) -> Report {
+    let outer = attempt.deadline + OUTER_GRACE;
+    let cut_off = |end| Report { end, fuel: None, peak_bytes: 0, note: None };
+    tokio::select! {
+        biased;
+        report = running.poll_guest() => report,
+        () = attempt.cancel.cancelled() => cut_off(End::Interrupted),
+        () = tokio::time::sleep_until(outer.into()) => {
+            let waiting = "the tool was still waiting for the host".to_owned();
+            cut_off(End::Guest(GuestFault::Limit(LimitKind::AttemptDeadline, waiting)))
+        }
+    }
+}
+
+/// Everything that happens inside the sandbox, owning all that it needs.
+async fn guest(
+    sandbox: Sandbox,
+    tool: SandboxedTool,
+    attempt: Attempt,
+    gathered: Gathered,
+) -> Report {
+    let limits = &attempt.limits;
+    let mut store = match new_store(sandbox.engine(), &tool.access, &attempt, &gathered) {
+        Ok(store) => store,
+        Err(error) => {
+            let end = End::Host(format!("no store could be made: {error:#}"));
+            return Report { end, fuel: Some(0), peak_bytes: 0, note: None };
+        }
+    };
+    let mut phase = Phase::Instantiating;
+    let result = async {
+        let instance = tool.compiled.pre.instantiate_async(&mut store).await?;
+        phase = Phase::Calling;
+        let function = instance
+            .get_func(&mut store, tool.function)
+            .ok_or_else(|| wasmtime::format_err!("the exported function is gone"))?;
+        let arguments = attempt.arguments.value();
+        codec::invoke(function, &mut store, &tool.plan, arguments, &attempt.call_id).await
+    }
+    .await;
+    let left = store.get_fuel().unwrap_or_default();
+    let fuel = Some(limits.get(LimitKind::Fuel).value.saturating_sub(left));
+    let meter = &store.data().meter;
+    let peak_bytes = meter.peak_bytes();
+    let (end, note) = match result {
+        Ok(returned) => (End::Returned(returned), None),
+        Err(error) => (classify(&error, phase, meter, limits), backtrace(&error)),
+    };
+    Report { end, fuel, peak_bytes, note }
+}
+
+fn speak(attempt: &Attempt, gathered: &Gathered, note: Option<String>) {
+    for (stream, printed) in
+        [(Stream::Stdout, &gathered.stdout), (Stream::Stderr, &gathered.stderr)]
+    {
+        if let Some((text, dropped)) = printed.take() {
+            attempt.sink.printed(stream, text, dropped);
+        }
+    }
+    let unsayable = gathered.files.unsayable();
+    let left_out = (unsayable > 0)
+        .then(|| format!("{unsayable} folder entries were left out: their names aren't UTF-8"));
+    for note in note.into_iter().chain(left_out) {
+        attempt.sink.author_note(note);
+    }
+}
+
+/// A guest that runs. Dropped while a file operation still blocks, it goes to the reaper with its
+/// permit, whoever dropped it.
+struct Running {
+    guest: Option<Pin<Box<dyn Future<Output = Report> + Send>>>,
+    held: Option<(Permit, Awake)>,
+    polled: Duration,
+    gathered: Gathered,
+    reaper: Reaper,
+}
+
+impl Running {
+    async fn poll_guest(&mut self) -> Report {
+        let Some(guest) = self.guest.as_mut() else { return std::future::pending().await };
+        let polled = &mut self.polled;
+        let report = std::future::poll_fn(|context| {
+            let began = Instant::now();
+            let state = guest.as_mut().poll(context);
+            *polled += began.elapsed();
+            state
+        })
+        .await;
+        self.guest = None;
+        report
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let Some(guest) = self.guest.take() else { return };
+        self.gathered.files.close();
+        if self.gathered.files.is_busy() {
+            let held = self.held.take();
+            self.reaper.take(Box::pin(async move {
+                guest.await;
+                drop(held);
+            }));
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,125 @@
+//! What is known of a store's file operations while they run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::{FsError, StreamError};
+
+use crate::sandbox::fault::HostEnd;
+
+#[derive(Debug, Default)]
+struct Watched {
+    in_flight: AtomicUsize,
+    closed: AtomicBool,
+    read: AtomicU64,
+    written: AtomicU64,
+    unsayable: AtomicU64,
+}
+
+/// Shared by a store, its streams and whoever waits for the call.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FileWatch {
+    watched: Arc<Watched>,
+    held_read_only: bool,
+}
+
+impl FileWatch {
+    /// `held_read_only`: the tool's own tag made its folders read-only.
+    pub(crate) fn new(held_read_only: bool) -> Self {
+        Self { watched: Arc::default(), held_read_only }
+    }
+
+    pub(super) fn is_held_read_only(&self) -> bool {
+        self.held_read_only
+    }
+
+    /// Whether an operation holds a thread right now.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.watched.in_flight.load(Ordering::Acquire) > 0
+    }
+
+    /// From here on no operation begins: the call's time is up.
+    pub(crate) fn close(&self) {
+        self.watched.closed.store(true, Ordering::Release);
+    }
+
+    /// Bytes read and written so far.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        (self.watched.read.load(Ordering::Relaxed), self.watched.written.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn count_read(&self, bytes: usize) {
+        self.watched.read.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_written(&self, bytes: usize) {
+        self.watched.written.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Folder entries that were left out because their names aren't UTF-8.
+    pub(crate) fn unsayable(&self) -> u64 {
+        self.watched.unsayable.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_unsayable(&self) {
+        self.watched.unsayable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Begins an operation, unless the call's time is up.
+    pub(super) fn begin(&self) -> Result<InFlight, Closed> {
+        if self.watched.closed.load(Ordering::Acquire) {
+            return Err(Closed);
+        }
+        self.watched.in_flight.fetch_add(1, Ordering::AcqRel);
+        Ok(InFlight(Arc::clone(&self.watched)))
+    }
+}
+
+/// An operation that runs.
+#[derive(Debug)]
+pub(super) struct InFlight(Arc<Watched>);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The call's time is up: the guest ends here.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Closed;
+
+impl From<Closed> for wasmtime::Error {
+    fn from(_: Closed) -> Self {
+        HostEnd::DeadlinePassed.into()
+    }
+}
+
+impl From<Closed> for wasmtime_wasi::TrappableError<ErrorCode> {
+    fn from(closed: Closed) -> Self {
+        FsError::trap(wasmtime::Error::from(closed))
+    }
+}
+
+impl From<Closed> for StreamError {
+    fn from(closed: Closed) -> Self {
+        Self::Trap(closed.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_begins_after_the_end() {
+        let watch = FileWatch::new(false);
+        let running = watch.begin().unwrap();
+        watch.close();
+        assert!(watch.is_busy());
+        assert!(watch.begin().is_err());
+        drop(running);
+        assert!(!watch.is_busy());
+    }
+}

@@ -1,0 +1,96 @@
+//! From wasmtime's error to one of the typed ends.
+//!
+//! Our own types first, then wasmtime's, then two messages that have no type in wasmtime 48; each
+//! of those has a hostile guest whose test fails when the words change.
+
+use wasmtime::component::ResourceTableError;
+use wasmtime::{Error, PoolConcurrencyLimitError, Trap, WasmBacktrace};
+use wasmtime_wasi::I32Exit;
+
+use super::fault::HostEnd;
+use super::limiter::Meter;
+use crate::contract::attempt::{End, GuestFault, RunnerRefusal};
+use crate::contract::limits::{LimitKind, Limits};
+
+/// wasmtime 48, `component/func/options.rs`.
+const LIFTED_TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
+/// wasmtime 48, `vm/component/handle_table.rs`.
+const TOO_MANY_HANDLES: &str = "store handle limit exceeded";
+/// wasmtime 48, `runtime/store.rs`.
+const TOO_MANY_PARTS: &str = "resource limit exceeded";
+/// Longest trap text that is passed on, in bytes.
+const TRAP_TEXT_MAX_LEN: usize = 500;
+
+/// When the error came up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The store and its instance were being made: start functions may have run.
+    Instantiating,
+    /// The export was being called.
+    Calling,
+}
+
+/// Says what an error means.
+pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, limits: &Limits) -> End {
+    if let Some(end) = error.downcast_ref::<HostEnd>() {
+        return own_end(end);
+    }
+    let trap = error.downcast_ref::<Trap>();
+    if trap == Some(&Trap::OutOfFuel) {
+        let used = LimitKind::Fuel.show(limits.get(LimitKind::Fuel).value);
+        return limit(LimitKind::Fuel, format!("the tool used up its {used}"));
+    }
+    if let Some((kind, asked)) = meter.refused() {
+        return limit(*kind, asked.clone());
+    }
+    if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
+        return End::Guest(GuestFault::Exited(*code));
+    }
+    if error.is::<PoolConcurrencyLimitError>() {
+        let text = "the pool of sandboxes is exhausted".to_owned();
+        return End::Refused(RunnerRefusal::Overloaded(text));
+    }
+    let text = format!("{error:#}");
+    if matches!(error.downcast_ref(), Some(ResourceTableError::Full))
+        || text.contains(TOO_MANY_HANDLES)
+    {
+        let many = LimitKind::Handles.show(limits.get(LimitKind::Handles).value);
+        return limit(LimitKind::Handles, format!("the plugin held more than {many} handles"));
+    }
+    if text.contains(LIFTED_TOO_MUCH) {
+        return limit(LimitKind::Lifted, "the plugin handed over too much at once".to_owned());
+    }
+    if text.contains(TOO_MANY_PARTS) {
+        return limit(LimitKind::Instances, "the plugin is made of too many parts".to_owned());
+    }
+    match (trap, phase) {
+        (Some(trap), _) => End::Guest(GuestFault::Trapped(trap.to_string())),
+        // While a guest is called, what isn't a trap is a value that breaks the component model.
+        (None, Phase::Calling) => End::Guest(GuestFault::Trapped(first_words(error))),
+        (None, Phase::Instantiating) => End::Host(first_words(error)),
+    }
+}
+
+fn own_end(end: &HostEnd) -> End {
+    match end {
+        HostEnd::DeadlinePassed => {
+            limit(LimitKind::AttemptDeadline, "the tool was still running".to_owned())
+        }
+        HostEnd::Cancelled => End::Interrupted,
+        HostEnd::Limit(kind, asked) => limit(*kind, asked.clone()),
+    }
+}
+
+fn limit(kind: LimitKind, used: String) -> End {
+    End::Guest(GuestFault::Limit(kind, used))
+}
+
+/// The root cause: the context above it is wasmtime's account of where, which authors get by event.
+fn first_words(error: &Error) -> String {
+    crate::contract::escape::cut(&error.root_cause().to_string(), TRAP_TEXT_MAX_LEN).to_owned()
+}
+
+/// Where a guest was when it trapped, for its author.
+pub(crate) fn backtrace(error: &Error) -> Option<String> {
+    error.downcast_ref::<WasmBacktrace>().map(ToString::to_string)
+}

@@ -1,0 +1,28 @@
+//! The sandbox: compiles components, makes stores, runs one call in each.
+//!
+//! Knows nothing of names, policy, protocols or the disk beyond granted folders. The one module
+//! that speaks wasmtime.
+
+mod call;
+pub(crate) mod capability;
+mod classify;
+pub mod codec;
+mod compiled;
+mod engine;
+mod facade;
+mod fault;
+mod limiter;
+mod permits;
+mod reaper;
+mod state;
+mod stdio;
+mod store;
+mod ticker;
+
+pub use call::SandboxedTool;
+pub use compiled::{COMPONENT_MAX_LEN, Compiled, ComponentError, ExportedFunction};
+pub use engine::EngineError;
+pub use facade::{OpenError, Sandbox};
+pub use permits::{HOST_CALLS, PLUGIN_CALLS, WAITING_CALLS};
+pub use reaper::BLOCKED_CALLS;
+pub use store::Access;

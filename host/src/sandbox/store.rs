@@ -1,0 +1,121 @@
+//! The one place where a store is made, with every bound already in it.
+//!
+//! There is no way to a store without limits, a deadline and somebody to answer to: all of them are
+//! parameters here, and no other file calls `Store::new`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use wasmtime::component::ResourceTable;
+use wasmtime::{Store, UpdateDeadline};
+use wasmtime_wasi::filesystem::WasiFilesystemView as _;
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
+use wasmtime_wasi_http::WasiHttpCtx;
+
+use super::capability::clocks::{CoarseMonotonic, CoarseWall};
+use super::capability::denied::Denials;
+use super::capability::files::{FileWatch, Folders};
+use super::capability::http::DenyHttp;
+use super::capability::speech::Speech;
+use super::engine::SandboxEngine;
+use super::fault::HostEnd;
+use super::limiter::Meter;
+use super::state::HostState;
+use super::stdio::Printed;
+use crate::contract::attempt::Attempt;
+use crate::contract::limits::LimitKind;
+
+/// Size of a set of http header fields, in bytes as wasmtime-wasi-http counts them.
+const HTTP_FIELDS_MAX: usize = 64 << 10;
+
+/// What one tool may use: made once when it is loaded.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    pub(crate) folders: Folders,
+    pub(crate) env: Arc<[(String, String)]>,
+    /// The tool's own tag made its folders read-only.
+    pub(crate) held_read_only: bool,
+}
+
+/// Handles to what a store gathers, for whoever waits for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Gathered {
+    pub(crate) denials: Denials,
+    pub(crate) files: FileWatch,
+    pub(crate) stdout: Printed,
+    pub(crate) stderr: Printed,
+}
+
+impl Gathered {
+    pub(crate) fn new(access: &Access, attempt: &Attempt) -> Self {
+        let half = attempt.limits.size(LimitKind::Stdio) / 2;
+        Self {
+            denials: Denials::default(),
+            files: FileWatch::new(access.held_read_only),
+            stdout: Printed::new(half),
+            stderr: Printed::new(half),
+        }
+    }
+}
+
+/// Makes the store of one attempt.
+pub(crate) fn new_store(
+    engine: &SandboxEngine,
+    access: &Access,
+    attempt: &Attempt,
+    gathered: &Gathered,
+) -> wasmtime::Result<Store<HostState>> {
+    let limits = &attempt.limits;
+    let mut table = ResourceTable::new();
+    table.set_max_capacity(limits.size(LimitKind::Handles));
+    let mut http = WasiHttpCtx::new();
+    http.set_field_size_limit(HTTP_FIELDS_MAX);
+    let state = HostState {
+        table,
+        wasi: wasi_context(access, gathered),
+        http,
+        http_hooks: DenyHttp { denials: gathered.denials.clone() },
+        meter: Meter::new(limits),
+        files: gathered.files.clone(),
+        denials: gathered.denials.clone(),
+        speech: Speech::new(attempt),
+        random_max: limits.get(LimitKind::RandomBytes).value,
+    };
+    let mut store = Store::new(engine.wasmtime(), state);
+    *store.data_mut().filesystem().ctx = access.folders.context();
+    store.limiter(|state| &mut state.meter);
+    store.set_fuel(limits.get(LimitKind::Fuel).value)?;
+    store.set_hostcall_fuel(limits.size(LimitKind::Lifted));
+    store.set_max_component_handles(limits.size(LimitKind::Handles));
+    arm_deadline(&mut store, attempt);
+    Ok(store)
+}
+
+fn wasi_context(access: &Access, gathered: &Gathered) -> WasiCtx {
+    let mut wasi = WasiCtxBuilder::new();
+    wasi.stdout(gathered.stdout.clone())
+        .stderr(gathered.stderr.clone())
+        .wall_clock(CoarseWall)
+        .monotonic_clock(CoarseMonotonic::starting(Instant::now()));
+    for (name, value) in access.env.iter() {
+        wasi.env(name, value);
+    }
+    wasi.build()
+}
+
+/// The deadline is the call's own instant, so ticks only decide how soon it is noticed.
+fn arm_deadline(store: &mut Store<HostState>, attempt: &Attempt) {
+    let deadline = attempt.deadline;
+    let cancel = attempt.cancel.clone();
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(move |_store| {
+        if Instant::now() >= deadline {
+            return Err(HostEnd::DeadlinePassed.into());
+        }
+        if cancel.is_cancelled() {
+            return Err(HostEnd::Cancelled.into());
+        }
+        // tokio's own yield: a self-waking one would leave its timers waiting behind busy guests.
+        Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
+    });
+}

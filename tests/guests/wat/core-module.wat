@@ -1,0 +1,3 @@
+;; A core module: valid WebAssembly, but no component.
+(module
+  (func (export "run")))

@@ -1,0 +1,18 @@
+;; Seventy core instances, of which each would take a place in the pool that all calls share.
+(component
+  (core module $m (func (export "run")))
+  (core instance $i1 (instantiate $m)) (core instance $i2 (instantiate $m)) (core instance $i3 (instantiate $m)) (core instance $i4 (instantiate $m)) (core instance $i5 (instantiate $m))
+  (core instance $i6 (instantiate $m)) (core instance $i7 (instantiate $m)) (core instance $i8 (instantiate $m)) (core instance $i9 (instantiate $m)) (core instance $i10 (instantiate $m))
+  (core instance $i11 (instantiate $m)) (core instance $i12 (instantiate $m)) (core instance $i13 (instantiate $m)) (core instance $i14 (instantiate $m)) (core instance $i15 (instantiate $m))
+  (core instance $i16 (instantiate $m)) (core instance $i17 (instantiate $m)) (core instance $i18 (instantiate $m)) (core instance $i19 (instantiate $m)) (core instance $i20 (instantiate $m))
+  (core instance $i21 (instantiate $m)) (core instance $i22 (instantiate $m)) (core instance $i23 (instantiate $m)) (core instance $i24 (instantiate $m)) (core instance $i25 (instantiate $m))
+  (core instance $i26 (instantiate $m)) (core instance $i27 (instantiate $m)) (core instance $i28 (instantiate $m)) (core instance $i29 (instantiate $m)) (core instance $i30 (instantiate $m))
+  (core instance $i31 (instantiate $m)) (core instance $i32 (instantiate $m)) (core instance $i33 (instantiate $m)) (core instance $i34 (instantiate $m)) (core instance $i35 (instantiate $m))
+  (core instance $i36 (instantiate $m)) (core instance $i37 (instantiate $m)) (core instance $i38 (instantiate $m)) (core instance $i39 (instantiate $m)) (core instance $i40 (instantiate $m))
+  (core instance $i41 (instantiate $m)) (core instance $i42 (instantiate $m)) (core instance $i43 (instantiate $m)) (core instance $i44 (instantiate $m)) (core instance $i45 (instantiate $m))
+  (core instance $i46 (instantiate $m)) (core instance $i47 (instantiate $m)) (core instance $i48 (instantiate $m)) (core instance $i49 (instantiate $m)) (core instance $i50 (instantiate $m))
+  (core instance $i51 (instantiate $m)) (core instance $i52 (instantiate $m)) (core instance $i53 (instantiate $m)) (core instance $i54 (instantiate $m)) (core instance $i55 (instantiate $m))
+  (core instance $i56 (instantiate $m)) (core instance $i57 (instantiate $m)) (core instance $i58 (instantiate $m)) (core instance $i59 (instantiate $m)) (core instance $i60 (instantiate $m))
+  (core instance $i61 (instantiate $m)) (core instance $i62 (instantiate $m)) (core instance $i63 (instantiate $m)) (core instance $i64 (instantiate $m)) (core instance $i65 (instantiate $m))
+  (core instance $i66 (instantiate $m)) (core instance $i67 (instantiate $m)) (core instance $i68 (instantiate $m)) (core instance $i69 (instantiate $m)) (core instance $i70 (instantiate $m))
+  (func (export "run") (canon lift (core func $i70 "run"))))

@@ -1,0 +1,95 @@
+//! `docs/limits.md` says what the tables say: the kinds of limits, and the hostile guests.
+//!
+//! `BELLJAR_WRITE_DOCS=1 cargo test limits_page` writes the page anew.
+
+use std::fmt::Write as _;
+
+use belljar::contract::limits::LimitKind;
+
+use crate::guests::built;
+use crate::guests::outcomes::{End, Guest, Row, SECTIONS, Spoiled};
+
+const PAGE: &str = "docs/limits.md";
+const WRITE: &str = "BELLJAR_WRITE_DOCS";
+
+const HEAD: &str = "\
+# Limits
+
+<!-- Written by `tests/suites/limits_page.rs` from `host/src/contract/limits.rs` and
+`tests/guests/outcomes/`. `BELLJAR_WRITE_DOCS=1 cargo test limits_page` writes it anew. -->
+
+Every call runs under every limit of this table; there is no unlimited. The operator's setting goes
+up to the ceiling; a plugin's own tag or a caller's request only lowers it. `belljar inspect` shows
+the limits of each tool and where each came from, and a call that meets one says which.
+
+| limit | default | ceiling | setting |
+|---|---|---|---|
+";
+
+const ATTACKS: &str = "
+# What hostile guests come to
+
+Each row is a test: the guest is run against a whole host, twice, and afterwards another plugin of
+the same host still works, every permit is free and no sandbox is left. Calls that meet a deadline
+end at most 100 ms after it, also while both cores are busy. Where a guest tries to reach what
+nobody gave it, `tool_error` means that it was refused and said so.
+";
+
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    for kind in LimitKind::ALL {
+        let facts = kind.facts();
+        let setting = facts.setting.map_or("fixed".to_owned(), |flag| format!("`{flag}`"));
+        let (default, ceiling) = (kind.show(facts.default), kind.show(facts.ceiling));
+        writeln!(page, "| {} | {default} | {ceiling} | {setting} |", facts.name).unwrap();
+    }
+    page.push_str(ATTACKS);
+    for section in SECTIONS {
+        write!(page, "\n## {}\n\n| the guest | ends as | limit |\n|---|---|---|\n", section.title)
+            .unwrap();
+        for row in section.rows {
+            writeln!(page, "| {} ({}) | {} | {} |", row.says, who(row), end(row.end), limit(row))
+                .unwrap();
+        }
+    }
+    page
+}
+
+fn who(row: &Row) -> String {
+    match row.guest {
+        Guest::Wat(name) => format!("`wat/{name}.wat`{}", by(row)),
+        Guest::Rust(name) => format!("`rust/{name}`{}", by(row)),
+        Guest::Spoiled(Spoiled::EveryPrefix | Spoiled::EveryByteTurned) => "many files".to_owned(),
+        Guest::Spoiled(_) => "a file".to_owned(),
+    }
+}
+
+fn by(row: &Row) -> String {
+    if row.tool.is_empty() { String::new() } else { format!(": `{}`", row.tool) }
+}
+
+fn end(end: End) -> String {
+    match end {
+        End::NotLoaded => "not loaded".to_owned(),
+        End::Unsupported => "loaded without that tool".to_owned(),
+        End::Survived => "refused or loaded, the host lives".to_owned(),
+        End::Call(outcome) => format!("`{}`", outcome.name()),
+        End::Content(content) => format!("`success`: {content}"),
+    }
+}
+
+fn limit(row: &Row) -> String {
+    let Some(met) = row.met else { return String::new() };
+    let facts = met.kind.facts();
+    format!("{}: {}", facts.name, met.kind.show(met.set.unwrap_or(facts.default)))
+}
+
+#[test]
+fn the_page_is_what_the_tables_say() {
+    let path = built::root().join(PAGE);
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(&path, page()).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page(), "`{PAGE}` is out of date: {WRITE}=1 cargo test limits_page");
+}
