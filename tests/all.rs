@@ -1,8 +1,21 @@
 //! All tests that need a whole host, in one binary.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "all of this is tests; clippy takes only `#[test]` functions for such"
+)]
+
 mod guests;
 
 mod suites {
+    mod cli;
+    mod command;
+    mod harness;
     mod hostile;
     mod limits_page;
+    mod process_exit;
+    mod stock;
+    mod tidy;
 }

@@ -9,7 +9,7 @@ use belljar_compile::{GuestBuild, compile, guests_folder};
 use belljar_metadata::wit::{Identity, read_folder};
 
 /// The packages below `tests/guests/rust`.
-pub(crate) const RUST: [&str; 3] = ["hostile", "stock", "writer"];
+pub(crate) const RUST: [&str; 4] = ["command", "hostile", "stock", "writer"];
 
 /// The repository.
 pub(crate) fn root() -> PathBuf {
@@ -30,13 +30,27 @@ pub(crate) fn wat(name: &str) -> Vec<u8> {
     wat::parse_str(wat_text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The component of the package `belljar-guest-<name>`.
+/// The component of the package `belljar-guest-<name>`, packed.
 pub(crate) fn rust(name: &str) -> &'static [u8] {
-    static BUILT: OnceLock<HashMap<&str, Vec<u8>>> = OnceLock::new();
-    &BUILT.get_or_init(build)[name]
+    &all()[name].packed
 }
 
-fn build() -> HashMap<&'static str, Vec<u8>> {
+/// The same as the compiler left it, without a word of belljar in it.
+pub(crate) fn rust_unpacked(name: &str) -> &'static [u8] {
+    &all()[name].plain
+}
+
+struct Component {
+    plain: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+fn all() -> &'static HashMap<&'static str, Component> {
+    static BUILT: OnceLock<HashMap<&str, Component>> = OnceLock::new();
+    BUILT.get_or_init(build)
+}
+
+fn build() -> HashMap<&'static str, Component> {
     let sources = folder().join("rust");
     let built = compile(&GuestBuild {
         root: root(),
@@ -48,10 +62,15 @@ fn build() -> HashMap<&'static str, Vec<u8>> {
     let component = |name| {
         let artefact = artefacts.iter().find(|artefact| artefact.package == package(name)).unwrap();
         let wit = sources.join(name).join("wit");
+        let plain = std::fs::read(&artefact.wasm).unwrap();
+        // A program has no WIT of its own, and so no words to pack.
+        if !wit.exists() {
+            return (name, Component { packed: plain.clone(), plain });
+        }
         let (metadata, findings) = read_folder(&wit, &Identity::default()).unwrap();
         assert!(findings.is_empty(), "{name}: {findings:?}");
-        let wasm = std::fs::read(&artefact.wasm).unwrap();
-        (name, belljar_metadata::pack(&wasm, &metadata).unwrap())
+        let packed = belljar_metadata::pack(&plain, &metadata).unwrap();
+        (name, Component { plain, packed })
     };
     RUST.into_iter().map(component).collect()
 }

@@ -144,3 +144,70 @@ impl NamedTool {
         Self { name: name.into(), source: ToolSource::Builtin, executor: ToolExecutor::Server }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::effects::Effect;
+
+    fn descriptor(source: ToolSource) -> ToolDescriptor {
+        let effect = Effect::proven(true);
+        let upstream = source == ToolSource::Mcp;
+        ToolDescriptor {
+            id: "a.b".parse().unwrap(),
+            wire_name: "a_b".into(),
+            title: None,
+            description: "does it".into(),
+            documented: true,
+            source,
+            executor: ToolExecutor::Server,
+            isolation: Isolation::Sandbox,
+            server_id: upstream.then_some(7),
+            original_name: upstream.then(|| "b!".to_owned()),
+            plugin: PluginIdentity {
+                name: "a".parse().unwrap(),
+                version: None,
+                digest: Digest::of(b"a"),
+            },
+            input_schema: serde_json::json!({"type": "object"}),
+            output_schema: None,
+            examples: Vec::new(),
+            effects: Effects {
+                read_only: effect,
+                cannot_write_files: effect,
+                closed_world: effect,
+                deterministic: effect,
+                destructive: effect,
+                idempotent: effect,
+            },
+            needs: Vec::new(),
+            parallel: ParallelRule { sequential: false, locks: Vec::new() },
+            requires_approval: false,
+            limits: Limits::default(),
+        }
+    }
+
+    #[test]
+    fn a1_a2_sources_and_executors_have_the_sources_names() {
+        let sources = [ToolSource::Builtin, ToolSource::Plugin, ToolSource::Mcp];
+        let json = serde_json::to_string(&sources).unwrap();
+        assert_eq!(json, r#"["builtin","plugin","mcp"]"#);
+        let executors = [ToolExecutor::Server, ToolExecutor::Desktop, ToolExecutor::McpServer];
+        let json = serde_json::to_string(&executors).unwrap();
+        assert_eq!(json, r#"["server","desktop","mcp-server"]"#);
+    }
+
+    #[test]
+    fn a3_only_an_upstream_tool_carries_its_server_and_original_name() {
+        let ours = serde_json::to_value(descriptor(ToolSource::Builtin)).unwrap();
+        assert!(ours.get("serverId").is_none() && ours.get("originalName").is_none(), "{ours}");
+        let upstream = serde_json::to_value(descriptor(ToolSource::Mcp)).unwrap();
+        assert_eq!((&upstream["serverId"], &upstream["originalName"]), (&7.into(), &"b!".into()));
+    }
+
+    #[test]
+    fn a7_a_tool_known_by_name_alone_is_builtin_and_runs_here() {
+        let named = serde_json::to_string(&NamedTool::new("x")).unwrap();
+        assert_eq!(named, r#"{"name":"x","source":"builtin","executor":"server"}"#);
+    }
+}

@@ -189,7 +189,7 @@ pub struct Limit {
 
 /// A value above what may be set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} of {asked} is above the ceiling of {ceiling}")]
+#[error("the {name} limit can't be {asked}: its ceiling is {ceiling}")]
 pub struct LimitError {
     name: &'static str,
     asked: String,
@@ -309,7 +309,7 @@ mod tests {
     fn nothing_passes_a_ceiling() {
         let mut limits = Limits::default();
         let error = limits.set(LimitKind::Memory, 5 * GIB).unwrap_err();
-        assert_eq!(error.to_string(), "memory of 5 GiB is above the ceiling of 4 GiB");
+        assert_eq!(error.to_string(), "the memory limit can't be 5 GiB: its ceiling is 4 GiB");
         assert_eq!(limits, Limits::default());
     }
 

@@ -114,7 +114,8 @@ pub struct Truncated {
 pub struct MissingGrant {
     /// `dir`, `env`, `http` or `sockets`.
     pub kind: String,
-    /// What was tried, in one line, as the guest named it.
+    /// What was tried, in one line that goes on from "the tool tried": `to open `x``. Names in it
+    /// are the guest's, escaped.
     pub tried: String,
     /// What would give it, as an operator writes it; `None`: belljar gives it to nobody.
     #[serde(skip_serializing_if = "Option::is_none")]

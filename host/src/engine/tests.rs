@@ -187,7 +187,7 @@ async fn the_runner_sees_the_canonical_arguments() {
 }
 
 #[tokio::test]
-async fn below_full_what_is_not_proven_read_only_is_declined() {
+async fn a16_what_nobody_can_decide_is_declined() {
     for (read_only, level, expected) in [
         (true, PermissionLevel::ReadOnly, (Outcome::Success, 1)),
         (false, PermissionLevel::ReadOnly, (Outcome::ApprovalDeclined, 0)),

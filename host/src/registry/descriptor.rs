@@ -10,8 +10,7 @@ use crate::contract::descriptor::{Isolation, ParallelRule, ToolDescriptor, ToolE
 use crate::contract::grants::Grants;
 use crate::contract::ids::ToolId;
 use crate::contract::limits::{LimitKind, LimitOrigin, Limits};
-use crate::sandbox::ExportedFunction;
-use crate::sandbox::codec::FunctionPlan;
+use crate::sandbox::{Entry, ExportedFunction};
 
 /// What a descriptor is made of.
 pub(super) struct Parts<'a> {
@@ -19,14 +18,14 @@ pub(super) struct Parts<'a> {
     pub(super) plugin: &'a LoadedPlugin,
     pub(super) function: &'a ExportedFunction,
     pub(super) said: &'a FunctionMetadata,
-    pub(super) plan: &'a FunctionPlan,
+    pub(super) entry: &'a Entry,
     pub(super) grants: &'a Grants,
     pub(super) limits: &'a Limits,
 }
 
 /// Makes the descriptor.
 pub(super) fn describe(parts: Parts<'_>) -> ToolDescriptor {
-    let Parts { id, plugin, function, said, plan, grants, limits } = parts;
+    let Parts { id, plugin, function, said, entry, grants, limits } = parts;
     let tags = &said.tags;
     let documented = !said.docs.trim().is_empty();
     let description = if documented {
@@ -47,8 +46,8 @@ pub(super) fn describe(parts: Parts<'_>) -> ToolDescriptor {
         server_id: None,
         original_name: None,
         plugin: plugin.identity.clone(),
-        input_schema: plan.input_schema().clone(),
-        output_schema: plan.output_schema().cloned(),
+        input_schema: entry.input_schema().clone(),
+        output_schema: entry.output_schema().cloned(),
         examples,
         effects: effects(&plugin.imports, grants, tags),
         needs: said.needs.iter().map(need).collect(),

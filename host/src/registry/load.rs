@@ -17,9 +17,8 @@ use crate::contract::escape::clipped_line;
 use crate::contract::grants::Grants;
 use crate::contract::ids::{Digest, PluginName, ToolId, ToolName};
 use crate::contract::limits::Limits;
-use crate::sandbox::codec::FunctionPlan;
 use crate::sandbox::{
-    Compiled, ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool,
+    Compiled, ComponentError, Entry, ExportedFunction, Held, OpenError, Sandbox, SandboxedTool,
 };
 
 /// Tools one plugin may have; more functions are listed as unsupported.
@@ -187,9 +186,7 @@ impl Loader {
                 plugin.refuse(function, format!("a plugin may have {TOOLS_MAX} tools"));
                 continue;
             }
-            let said = metadata.functions.get(&path_of(function));
-            let said = said.cloned().unwrap_or_default();
-            self.add_tool(plugin, file, compiled, function, name, &said)?;
+            self.add_tool(plugin, file, metadata, compiled, function, name)?;
         }
         Ok(())
     }
@@ -198,36 +195,42 @@ impl Loader {
         &self,
         plugin: &mut LoadedPlugin,
         file: &PluginFile,
+        metadata: &PluginMetadata,
         compiled: &Arc<Compiled>,
         function: &ExportedFunction,
         name: ToolName,
-        said: &FunctionMetadata,
     ) -> Result<(), LoadError> {
+        let unsaid = FunctionMetadata::default();
+        let said = metadata.functions.get(&path_of(function)).unwrap_or(&unsaid);
         let rich = compiled.imports_rich_output();
-        let plan = match FunctionPlan::new(&function.ty, &words_of(said), rich) {
-            Ok(plan) => Arc::new(plan),
+        let entry = match Entry::plan(function, &words_of(said), rich) {
+            Ok(entry) => Arc::new(entry),
             Err(error) => {
                 plugin.refuse(function, error.to_string());
                 return Ok(());
             }
         };
-        let odd = plan.findings().iter().map(|odd| clipped_line(&format!("{name}: {odd}"), 300));
+        let odd = entry.findings().iter().map(|odd| clipped_line(&format!("{name}: {odd}"), 300));
         plugin.findings.extend(odd);
         let grants = effective_grants(&file.grants, &said.tags);
-        let access = self.sandbox.open(&grants, said.tags.read_only)?;
+        let held = Held {
+            read_only: said.tags.read_only,
+            may_want_folders: may_want_folders(metadata, said),
+        };
+        let access = self.sandbox.open(&grants, held)?;
         let id = ToolId { plugin: plugin.identity.name.clone(), tool: name };
         let descriptor = describe(Parts {
             id,
             plugin,
             function,
             said,
-            plan: &plan,
+            entry: &entry,
             grants: &grants,
             limits: &file.limits,
         });
         plugin.tools.push(LoadedTool {
             descriptor: Arc::new(descriptor),
-            sandboxed: SandboxedTool::new(Arc::clone(compiled), function, plan, access),
+            sandboxed: SandboxedTool::new(Arc::clone(compiled), function, entry, access),
         });
         Ok(())
     }
@@ -269,6 +272,13 @@ fn identify(
         None => plugin_name(metadata.name.as_deref(), &interfaces, &file.stem)?,
     };
     Ok(PluginIdentity { name, version: metadata.version.clone(), digest })
+}
+
+/// Whether a tool may be after a folder: it or its world says so, or nobody has a word for it.
+fn may_want_folders(metadata: &PluginMetadata, said: &FunctionMetadata) -> bool {
+    let wordless = metadata.functions.is_empty() && metadata.needs.is_empty();
+    let mut needs = said.needs.iter().chain(&metadata.needs);
+    wordless || needs.any(|need| matches!(need, belljar_metadata::Need::Dir { .. }))
 }
 
 /// What the plugin and all its functions say they want, each once.

@@ -11,6 +11,8 @@ mod load;
 mod names;
 mod words;
 
+/// Largest component that is looked at, in bytes.
+pub use crate::sandbox::COMPONENT_MAX_LEN;
 pub use catalog::{Catalog, CatalogError};
 pub use code_store::{CodeStore, CodeStoreError};
 pub use discover::{DiscoverError, PLUGINS_MAX, find_plugins};

@@ -28,7 +28,7 @@ impl ToolLookup for Router {
     fn find(&self, name: &str) -> Option<FoundTool> {
         self.catalog.tool(name).map(|tool| FoundTool {
             descriptor: Arc::clone(&tool.descriptor),
-            check: Arc::clone(tool.sandboxed.plan()) as Arc<dyn ArgumentCheck>,
+            check: Arc::clone(tool.sandboxed.entry()) as Arc<dyn ArgumentCheck>,
         })
     }
 

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use wasmtime::component::ComponentExportIndex;
 
 use super::classify::{Phase, backtrace, classify};
-use super::codec::{self, FunctionPlan};
+use super::codec;
+use super::command;
 use super::compiled::Compiled;
+use super::entry::Entry;
 use super::facade::Sandbox;
 use super::permits::Permit;
 use super::reaper::Reaper;
@@ -32,7 +34,7 @@ const OUTER_GRACE: Duration = Duration::from_millis(2);
 pub struct SandboxedTool {
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) function: ComponentExportIndex,
-    pub(crate) plan: Arc<FunctionPlan>,
+    pub(crate) entry: Arc<Entry>,
     pub(crate) access: Access,
 }
 
@@ -41,15 +43,15 @@ impl SandboxedTool {
     pub fn new(
         compiled: Arc<Compiled>,
         function: &super::ExportedFunction,
-        plan: Arc<FunctionPlan>,
+        entry: Arc<Entry>,
         access: Access,
     ) -> Self {
-        Self { compiled, function: function.index, plan, access }
+        Self { compiled, function: function.index, entry, access }
     }
 
     /// How its arguments and results are carried over.
-    pub fn plan(&self) -> &Arc<FunctionPlan> {
-        &self.plan
+    pub fn entry(&self) -> &Arc<Entry> {
+        &self.entry
     }
 }
 
@@ -71,7 +73,7 @@ pub(crate) async fn run(sandbox: &Sandbox, tool: &SandboxedTool, attempt: Attemp
             return AttemptEnd { end: End::Refused(refusal), usage, missing_grants: Vec::new() };
         }
     };
-    let gathered = Gathered::new(&tool.access, &attempt);
+    let gathered = Gathered::new(tool, &attempt);
     let guest = guest(sandbox.clone(), tool.clone(), attempt.clone(), gathered.clone());
     let mut running = Running {
         guest: Some(Box::pin(guest)),
@@ -84,14 +86,15 @@ pub(crate) async fn run(sandbox: &Sandbox, tool: &SandboxedTool, attempt: Attemp
     let host_wait = started.elapsed().saturating_sub(running.polled);
     drop(running);
     speak(&attempt, &gathered, report.note);
-    let (bytes_in, bytes_out) = gathered.files.bytes();
+    let (bytes_in, written) = gathered.files.bytes();
+    let printed = gathered.stdout.written().saturating_add(gathered.stderr.written());
     let usage = Usage {
         fuel: report.fuel,
         peak_memory_bytes: report.peak_bytes,
         wall_ms: millis(started.elapsed()),
         host_wait_ms: millis(host_wait),
         bytes_in: bytes_in.saturating_add(attempt.arguments.canonical().len() as u64),
-        bytes_out,
+        bytes_out: written.saturating_add(printed),
     };
     AttemptEnd { end: report.end, usage, missing_grants: gathered.denials.take() }
 }
@@ -140,7 +143,7 @@ async fn guest(
     gathered: Gathered,
 ) -> Report {
     let limits = &attempt.limits;
-    let mut store = match new_store(sandbox.engine(), &tool.access, &attempt, &gathered) {
+    let mut store = match new_store(sandbox.engine(), &tool, &attempt, &gathered) {
         Ok(store) => store,
         Err(error) => {
             let end = End::Host(format!("no store could be made: {error:#}"));
@@ -154,8 +157,16 @@ async fn guest(
         let function = instance
             .get_func(&mut store, tool.function)
             .ok_or_else(|| wasmtime::format_err!("the exported function is gone"))?;
-        let arguments = attempt.arguments.value();
-        codec::invoke(function, &mut store, &tool.plan, arguments, &attempt.call_id).await
+        let (arguments, call_id) = (attempt.arguments.value(), &attempt.call_id);
+        match tool.entry.as_ref() {
+            Entry::Function(plan) => {
+                codec::invoke(function, &mut store, plan, arguments, call_id).await
+            }
+            Entry::Command { .. } => {
+                let Gathered { stdout, stderr, .. } = &gathered;
+                command::invoke(function, &mut store, stdout, stderr, call_id).await
+            }
+        }
     }
     .await;
     let left = store.get_fuel().unwrap_or_default();

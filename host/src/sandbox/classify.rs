@@ -7,6 +7,7 @@ use wasmtime::component::ResourceTableError;
 use wasmtime::{Error, PoolConcurrencyLimitError, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
+use super::codec::{FromValError, ToValError};
 use super::fault::HostEnd;
 use super::limiter::Meter;
 use crate::contract::attempt::{End, GuestFault, RunnerRefusal};
@@ -49,6 +50,16 @@ pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, limits: &Limi
     if error.is::<PoolConcurrencyLimitError>() {
         let text = "the pool of sandboxes is exhausted".to_owned();
         return End::Refused(RunnerRefusal::Overloaded(text));
+    }
+    match error.downcast_ref::<FromValError>() {
+        Some(FromValError::Attachments { .. }) => {
+            return limit(LimitKind::OutputKept, error.to_string());
+        }
+        Some(FromValError::Mismatch { .. }) => return End::Host(error.to_string()),
+        None => {}
+    }
+    if error.is::<ToValError>() {
+        return End::Host(error.to_string());
     }
     let text = format!("{error:#}");
     if matches!(error.downcast_ref(), Some(ResourceTableError::Full))

@@ -86,7 +86,8 @@ impl SandboxEngine {
     }
 }
 
-fn config(pooled: bool) -> Config {
+/// What every engine is made with.
+pub(crate) fn config(pooled: bool) -> Config {
     let mut config = Config::new();
     config
         .strategy(wasmtime::Strategy::Cranelift)

@@ -33,6 +33,15 @@ impl std::fmt::Debug for Sandbox {
     }
 }
 
+/// What a tool's own words say of its access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// Its tag holds it to reading.
+    pub read_only: bool,
+    /// It says that it needs a folder, or says nothing of its needs.
+    pub may_want_folders: bool,
+}
+
 /// Why a tool's grants can't be opened.
 pub type OpenError = FolderError;
 
@@ -46,6 +55,11 @@ impl Sandbox {
         let linker = link::linker(engine.wasmtime()).map_err(EngineError::from)?;
         let (permits, reaper) = (Permits::default(), Reaper::default());
         Ok(Self(Arc::new(Shared { engine, linker, permits, reaper })))
+    }
+
+    /// The settings every engine here is made with: for measuring what is spent on top of them.
+    pub fn engine_config() -> wasmtime::Config {
+        super::engine::config(true)
     }
 
     /// Checks, compiles and links a plugin. Takes seconds for a large one: not for an async thread.
@@ -83,9 +97,11 @@ impl Sandbox {
     ///
     /// # Errors
     /// A folder that is missing or not ours to open.
-    pub fn open(&self, grants: &Grants, held_read_only: bool) -> Result<Access, OpenError> {
+    pub fn open(&self, grants: &Grants, held: Held) -> Result<Access, OpenError> {
         let env = grants.env().iter().map(|env| (env.name.clone(), env.value.clone())).collect();
-        Ok(Access { folders: Folders::open(grants)?, env, held_read_only })
+        let folders = Folders::open(grants)?;
+        let Held { read_only: held_read_only, may_want_folders } = held;
+        Ok(Access { folders, env, held_read_only, may_want_folders })
     }
 
     /// Runs one attempt. Safe to drop at any await.

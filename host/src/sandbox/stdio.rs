@@ -18,6 +18,7 @@ struct Kept {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped: u64,
+    written: u64,
 }
 
 /// One of a guest's two streams.
@@ -30,12 +31,13 @@ pub(crate) struct Printed {
 impl Printed {
     /// Keeps at most `max` bytes: half from the beginning, half from the end.
     pub(crate) fn new(max: usize) -> Self {
-        let kept = Kept { head: Vec::new(), tail: VecDeque::new(), dropped: 0 };
+        let kept = Kept { head: Vec::new(), tail: VecDeque::new(), dropped: 0, written: 0 };
         Self { kept: Arc::new(Mutex::new(kept)), half: max / 2 }
     }
 
     fn keep(&self, mut bytes: &[u8]) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.written += bytes.len() as u64;
         let room = self.half.saturating_sub(kept.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         kept.head.extend_from_slice(first);
@@ -49,6 +51,24 @@ impl Printed {
         let oldest = overflow.min(kept.tail.len());
         kept.tail.drain(..oldest);
         kept.tail.extend(bytes);
+    }
+
+    /// Bytes that were written, kept or not.
+    pub(crate) fn written(&self) -> u64 {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).written
+    }
+
+    /// Takes the bytes that were kept, and says how many are missing from their middle.
+    pub(crate) fn take_bytes(&self) -> (Vec<u8>, u64) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = std::mem::take(&mut kept.head);
+        bytes.extend(kept.tail.drain(..));
+        (bytes, kept.dropped)
+    }
+
+    /// The text that was kept, as [`Self::take`] has it; it stays.
+    pub(crate) fn peek(&self) -> String {
+        self.take().map(|(text, _)| text).unwrap_or_default()
     }
 
     /// The text that was kept, a line saying what is missing in its middle, and how many bytes

@@ -12,12 +12,15 @@ use wasmtime_wasi::filesystem::WasiFilesystemView as _;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 use wasmtime_wasi_http::WasiHttpCtx;
 
+use super::call::SandboxedTool;
 use super::capability::clocks::{CoarseMonotonic, CoarseWall};
 use super::capability::denied::Denials;
 use super::capability::files::{FileWatch, Folders};
 use super::capability::http::DenyHttp;
 use super::capability::speech::Speech;
+use super::command::Process;
 use super::engine::SandboxEngine;
+use super::entry::Entry;
 use super::fault::HostEnd;
 use super::limiter::Meter;
 use super::state::HostState;
@@ -35,6 +38,8 @@ pub struct Access {
     pub(crate) env: Arc<[(String, String)]>,
     /// The tool's own tag made its folders read-only.
     pub(crate) held_read_only: bool,
+    /// The tool says that it needs a folder, or says nothing of its needs.
+    pub(crate) may_want_folders: bool,
 }
 
 /// Handles to what a store gathers, for whoever waits for it.
@@ -47,12 +52,17 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    pub(crate) fn new(access: &Access, attempt: &Attempt) -> Self {
+    pub(crate) fn new(tool: &SandboxedTool, attempt: &Attempt) -> Self {
         let half = attempt.limits.size(LimitKind::Stdio) / 2;
+        // A command's stdout is its output, under that limit.
+        let stdout_max = match tool.entry.as_ref() {
+            Entry::Function(_) => half,
+            Entry::Command { .. } => attempt.limits.size(LimitKind::OutputKept),
+        };
         Self {
             denials: Denials::default(),
-            files: FileWatch::new(access.held_read_only),
-            stdout: Printed::new(half),
+            files: FileWatch::new(tool.access.held_read_only, tool.access.may_want_folders),
+            stdout: Printed::new(stdout_max),
             stderr: Printed::new(half),
         }
     }
@@ -61,18 +71,18 @@ impl Gathered {
 /// Makes the store of one attempt.
 pub(crate) fn new_store(
     engine: &SandboxEngine,
-    access: &Access,
+    tool: &SandboxedTool,
     attempt: &Attempt,
     gathered: &Gathered,
 ) -> wasmtime::Result<Store<HostState>> {
-    let limits = &attempt.limits;
+    let (limits, access) = (&attempt.limits, &tool.access);
     let mut table = ResourceTable::new();
     table.set_max_capacity(limits.size(LimitKind::Handles));
     let mut http = WasiHttpCtx::new();
     http.set_field_size_limit(HTTP_FIELDS_MAX);
     let state = HostState {
         table,
-        wasi: wasi_context(access, gathered),
+        wasi: wasi_context(tool, attempt, gathered),
         http,
         http_hooks: DenyHttp { denials: gathered.denials.clone() },
         meter: Meter::new(limits),
@@ -91,14 +101,18 @@ pub(crate) fn new_store(
     Ok(store)
 }
 
-fn wasi_context(access: &Access, gathered: &Gathered) -> WasiCtx {
+fn wasi_context(tool: &SandboxedTool, attempt: &Attempt, gathered: &Gathered) -> WasiCtx {
     let mut wasi = WasiCtxBuilder::new();
     wasi.stdout(gathered.stdout.clone())
         .stderr(gathered.stderr.clone())
         .wall_clock(CoarseWall)
         .monotonic_clock(CoarseMonotonic::starting(Instant::now()));
-    for (name, value) in access.env.iter() {
+    for (name, value) in tool.access.env.iter() {
         wasi.env(name, value);
+    }
+    if let Entry::Command { .. } = tool.entry.as_ref() {
+        let process = Process::new(attempt.arguments.value());
+        wasi.args(&process.argv).stdin(process.stdin);
     }
     wasi.build()
 }

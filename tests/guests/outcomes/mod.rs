@@ -33,7 +33,7 @@ use belljar::contract::outcome::Outcome;
 
 /// Where a guest's bytes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guest {
+pub(crate) enum Guest {
     /// `tests/guests/wat/<name>.wat`.
     Wat(&'static str),
     /// The package `belljar-guest-<name>` of the workspace `tests/guests/rust`, packed with the WIT
@@ -45,7 +45,7 @@ pub enum Guest {
 
 /// Bytes that are no component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spoiled {
+pub(crate) enum Spoiled {
     /// No bytes at all.
     Empty,
     /// A kilobyte of noise.
@@ -65,7 +65,7 @@ pub enum Spoiled {
 
 /// The folders of the fixture that a row grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Folders {
+pub(crate) enum Folders {
     /// None, and no fixture is needed.
     Ungranted,
     /// `granted`, to be read.
@@ -78,7 +78,7 @@ pub enum Folders {
 
 /// How a row ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// The file isn't loaded.
     NotLoaded,
     /// The file is loaded without the tool, and the reason is reported.
@@ -93,32 +93,32 @@ pub enum End {
 
 /// The limit that a row meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Met {
+pub(crate) struct Met {
     /// Which.
-    pub kind: LimitKind,
+    pub(crate) kind: LimitKind,
     /// What the operator set it to, small so that the test is quick; `None`: the default.
-    pub set: Option<u64>,
+    pub(crate) set: Option<u64>,
 }
 
 /// One hostile act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// Who acts.
-    pub guest: Guest,
+    pub(crate) guest: Guest,
     /// By which tool, without the plugin's name; empty where nothing is loaded.
-    pub tool: &'static str,
+    pub(crate) tool: &'static str,
     /// Called with these arguments.
-    pub arguments: &'static str,
+    pub(crate) arguments: &'static str,
     /// With these folders granted, and nothing else.
-    pub folders: Folders,
+    pub(crate) folders: Folders,
     /// How that ends.
-    pub end: End,
+    pub(crate) end: End,
     /// The limit that fired. Where the row ends as `success`, the limit cut what it bounds.
-    pub met: Option<Met>,
+    pub(crate) met: Option<Met>,
     /// The kind of the missing grant that the result names.
-    pub missing: Option<&'static str>,
+    pub(crate) missing: Option<&'static str>,
     /// The attack, in words for the reader of `docs/limits.md`.
-    pub says: &'static str,
+    pub(crate) says: &'static str,
 }
 
 impl Row {
@@ -162,32 +162,32 @@ impl Row {
 }
 
 /// The Rust guests that attack nothing and so have no row.
-pub const HARMLESS: &[&str] = &["stock"];
+pub(crate) const HARMLESS: &[&str] = &["command", "stock"];
 
 /// A part of the table.
 #[derive(Debug, Clone, Copy)]
-pub struct Section {
+pub(crate) struct Section {
     /// Its title in `docs/limits.md`.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// Its rows.
-    pub rows: &'static [Row],
+    pub(crate) rows: &'static [Row],
 }
 
 /// Time and work.
-pub const WORK: Section = Section { title: "Time and work", rows: work::ROWS };
+pub(crate) const WORK: Section = Section { title: "Time and work", rows: work::ROWS };
 /// Memory, tables, handles, output streams.
-pub const BURDENS: Section =
+pub(crate) const BURDENS: Section =
     Section { title: "Memory, tables, handles, output streams", rows: burdens::ROWS };
 /// Ends and results.
-pub const RESULTS: Section = Section { title: "Ends and results", rows: results::ROWS };
+pub(crate) const RESULTS: Section = Section { title: "Ends and results", rows: results::ROWS };
 /// What is no plugin, and what lies beyond files.
-pub const REACH: Section =
+pub(crate) const REACH: Section =
     Section { title: "Files that are no plugin, environment, network", rows: reach::ROWS };
 /// Files outside the grants.
-pub const FILES: Section = Section { title: "Files outside the grants", rows: files::ROWS };
+pub(crate) const FILES: Section = Section { title: "Files outside the grants", rows: files::ROWS };
 /// Changes in what was granted to be read.
-pub const CHANGES: Section =
+pub(crate) const CHANGES: Section =
     Section { title: "Changes in what was granted to be read", rows: changes::ROWS };
 
 /// The whole table, in the order of the documentation.
-pub const SECTIONS: [Section; 6] = [WORK, BURDENS, RESULTS, REACH, FILES, CHANGES];
+pub(crate) const SECTIONS: [Section; 6] = [WORK, BURDENS, RESULTS, REACH, FILES, CHANGES];

@@ -38,15 +38,13 @@ fn sentence(missing: &MissingGrant) -> String {
         Some(why) => format!(", which the plugin wants because \"{}\"", part(why)),
         None => String::new(),
     };
+    let kind = part(&missing.kind);
     match &missing.grant {
         Some(grant) => format!(
-            "needs a grant: {} for `{tried}`{why}; give it with `{}`",
-            part(&missing.kind),
+            "the tool tried {tried}, which needs a grant ({kind}){why}: give it with `{}`",
             part(grant)
         ),
-        None => {
-            format!("it tried `{tried}` ({}){why}: no grant gives that", part(&missing.kind))
-        }
+        None => format!("the tool tried {tried} ({kind}){why}: no grant gives that"),
     }
 }
 
@@ -66,14 +64,14 @@ mod tests {
     #[test]
     fn each_missing_grant_is_a_sentence_with_what_gives_it() {
         let missing = [
-            missing("notes.txt", Some("--dir ."), Some("reads notes")),
-            missing("tcp 10.0.0.1:22", None, None),
+            missing("to open `notes.txt`", Some("--dir ."), Some("reads notes")),
+            missing("to make a TCP socket", None, None),
         ];
         assert_eq!(
             with_grants(Some("no such file".into()), &missing).unwrap(),
-            "no such file; needs a grant: dir for `notes.txt`, which the plugin wants because \
-             \"reads notes\"; give it with `--dir .`; it tried `tcp 10.0.0.1:22` (dir): no grant \
-             gives that"
+            "no such file; the tool tried to open `notes.txt`, which needs a grant (dir), which the \
+             plugin wants because \"reads notes\": give it with `--dir .`; the tool tried to make \
+             a TCP socket (dir): no grant gives that"
         );
     }
 

@@ -11,7 +11,7 @@ use crate::contract::attempt::{AttemptEnd, End, ReturnCase, Returned};
 use crate::contract::ids::CallId;
 use crate::contract::limits::{LimitKind, Limits};
 use crate::contract::outcome::{Executed, Outcome};
-use crate::contract::result::{MissingGrant, ToolResult};
+use crate::contract::result::{MissingGrant, ToolResult, Usage};
 
 /// What is known of a call besides how its last attempt ended.
 #[derive(Debug, Clone, Copy)]
@@ -30,11 +30,11 @@ pub struct Settling<'a> {
 
 /// The result of a call whose last attempt ended so. Leaves `approval` to the caller.
 pub fn settle(settling: &Settling<'_>, end: AttemptEnd) -> ToolResult {
-    let AttemptEnd { end, usage, missing_grants: missing } = end;
+    let AttemptEnd { end, mut usage, missing_grants: missing } = end;
     let (limits, started) = (settling.limits, !matches!(end, End::Refused(_)));
     let mut result = match end {
         End::Returned(returned) => {
-            let mut result = settle_returned(settling, returned);
+            let mut result = settle_returned(settling, returned, &mut usage);
             if result.outcome != Outcome::Success {
                 result.error_message = message::with_grants(result.error_message, &missing);
             }
@@ -74,10 +74,11 @@ fn failed(
     result
 }
 
-fn settle_returned(settling: &Settling<'_>, returned: Returned) -> ToolResult {
+fn settle_returned(settling: &Settling<'_>, returned: Returned, usage: &mut Usage) -> ToolResult {
     let Returned { case, value, wrapped, attachments } = returned;
     let content = content_of(value.as_ref());
     let returned_len = content.len() + attachments.iter().map(|a| a.bytes.len()).sum::<usize>();
+    usage.bytes_out = usage.bytes_out.saturating_add(returned_len as u64);
     if returned_len > settling.limits.size(LimitKind::OutputKept) {
         return too_large(settling, returned_len);
     }
@@ -86,7 +87,12 @@ fn settle_returned(settling: &Settling<'_>, returned: Returned) -> ToolResult {
         Some(Value::String(_)) | None => "text/plain; charset=utf-8",
         Some(_) => "application/json",
     };
-    let (outcome, error_message) = verdict(settling.text_rule, case, value.as_ref());
+    // Rich output comes as its text, unwrapped: text for the model, not a value of the tool.
+    let rich = case != ReturnCase::Err && !wrapped && matches!(value, Some(Value::String(_)));
+    let (outcome, error_message) = match rich {
+        true => (Outcome::Success, None),
+        false => verdict(settling.text_rule, case, value.as_ref()),
+    };
     let mut result = ToolResult::new(settling.call_id.clone(), outcome, content);
     result.error_message = error_message;
     result.attachments = attachments;
@@ -95,6 +101,7 @@ fn settle_returned(settling: &Settling<'_>, returned: Returned) -> ToolResult {
         (ReturnCase::Err, _) => value,
         // An error by the text rule has no value but its text.
         (_, Outcome::ToolError) => None,
+        _ if rich => None,
         _ if wrapped => value.map(|value| json!({ "result": value })),
         _ => value,
     };

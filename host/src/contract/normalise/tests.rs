@@ -33,10 +33,18 @@ fn returned(case: ReturnCase, value: Option<Value>, wrapped: bool) -> End {
 fn missing() -> MissingGrant {
     MissingGrant {
         kind: "dir".into(),
-        tried: "/etc/passwd".into(),
+        tried: "to open `passwd`".into(),
         grant: Some("--dir /etc".into()),
         why: None,
     }
+}
+
+#[test]
+fn rich_output_is_text_and_never_read_for_a_meaning() {
+    let text = r#"{"error":"only words"}"#;
+    let result = settled(returned(ReturnCase::Plain, Some(json!(text)), false));
+    assert_eq!((result.outcome, result.content.as_str()), (Outcome::Success, text));
+    assert_eq!(result.structured, None);
 }
 
 #[test]
@@ -244,7 +252,8 @@ fn missing_grants_are_said_with_every_error_and_kept_with_every_end() {
         attempts: 1,
         duration_ms: None,
     };
-    let says = "needs a grant: dir for `/etc/passwd`; give it with `--dir /etc`";
+    let says =
+        "the tool tried to open `passwd`, which needs a grant (dir): give it with `--dir /etc`";
     for (end, message) in [
         (returned(ReturnCase::Err, Some(json!("denied")), true), Some(format!("denied; {says}"))),
         (returned(ReturnCase::Plain, Some(json!(r#"{"error":{}}"#)), true), Some(says.to_owned())),

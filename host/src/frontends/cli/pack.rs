@@ -16,9 +16,7 @@ use super::replace::replace;
 use super::show::{indented, print, tell};
 use crate::contract::escape::escaped_line;
 use crate::contract::ids::Digest;
-
-/// Largest component that is packed, in bytes: what the sandbox loads.
-const COMPONENT_MAX_LEN: usize = 64 << 20;
+use crate::registry::COMPONENT_MAX_LEN;
 
 /// Packs one component.
 pub(super) fn run(args: PackArgs) -> Result<Exit, CliError> {

@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use belljar_metadata::tags::quantity;
+
 use crate::app::{DirRequest, PluginSource};
 use crate::contract::escape::clipped_line;
 use crate::contract::grants::{DirMode, EnvGrant};
@@ -66,49 +68,19 @@ pub(super) fn parse_arguments(text: &str) -> Result<ArgumentSource, ParseError> 
     }
 }
 
-/// An amount such as `2000000` or `2e9`.
+/// An amount such as `2000000` or `2e9`; as a tag of a plugin has it.
 pub(super) fn parse_count(text: &str) -> Result<u64, ParseError> {
-    exact(text, 1).ok_or(ParseError::Count)
+    quantity::parse_count(text).map_err(|_| ParseError::Count)
 }
 
 /// A time in `ms`, `s` or `m`.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, ParseError> {
-    with_unit(text, &[("ms", 1), ("s", 1000), ("m", 60_000)])
-        .map(Duration::from_millis)
-        .ok_or(ParseError::Duration)
+    quantity::parse_duration(text).map_err(|_| ParseError::Duration)
 }
 
 /// A size in bytes, `KiB`, `MiB` or `GiB`.
 pub(super) fn parse_size(text: &str) -> Result<u64, ParseError> {
-    with_unit(text, &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("", 1)])
-        .ok_or(ParseError::Size)
-}
-
-fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let (suffix, unit) = units.iter().find(|(suffix, _)| text.ends_with(suffix))?;
-    exact(text.strip_suffix(suffix)?, *unit)
-}
-
-/// `digits[.digits][e digits]` times `unit`, where that is a whole number from 1 to `u64::MAX`.
-/// Never rounds: a limit is what was typed or it is refused.
-fn exact(text: &str, unit: u64) -> Option<u64> {
-    let digits = |text: &str| {
-        let all = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        all.then(|| text.to_owned())
-    };
-    let (mantissa, power) = match text.split_once(['e', 'E']) {
-        Some((mantissa, power)) => (mantissa, digits(power)?.parse::<u32>().ok()?),
-        None => (text, 0),
-    };
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (digits(whole)?, digits(fraction)?),
-        None => (digits(mantissa)?, String::new()),
-    };
-    let scaled = (whole + &fraction).parse::<u128>().ok()?.checked_mul(unit.into())?;
-    let raised = scaled.checked_mul(10_u128.checked_pow(power)?)?;
-    let divisor = 10_u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    let value = raised.is_multiple_of(divisor).then(|| raised / divisor)?;
-    u64::try_from(value).ok().filter(|value| *value > 0)
+    quantity::parse_bytes(text).map_err(|_| ParseError::Size)
 }
 
 /// `HOST[:GUEST][:ro|rw]`; read-only where nothing is said.

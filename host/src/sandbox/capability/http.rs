@@ -25,7 +25,7 @@ impl WasiHttpHooks for DenyHttp {
     ) -> Box<dyn Future<Output = Sent> + Send> {
         let host = request.uri().host().unwrap_or("no host").to_owned();
         // Method and host only: a path or query may carry what the guest meant to leak.
-        self.denials.note("http", &format!("{} to {host}", request.method()), None);
+        self.denials.note("http", &format!("to send {} to `{host}`", request.method()), None);
         Box::new(async { Err(Error::HttpRequestDenied) })
     }
 }

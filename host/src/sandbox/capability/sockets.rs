@@ -57,7 +57,7 @@ impl network::HostNetwork for DeniedSocketsView<'_> {
 
 impl tcp_create_socket::Host for DeniedSocketsView<'_> {
     fn create_tcp_socket(&mut self, _family: IpAddressFamily) -> SocketResult<Resource<TcpSocket>> {
-        self.deny("a TCP socket")
+        self.deny("to make a TCP socket")
     }
 }
 
@@ -66,7 +66,7 @@ impl udp_create_socket::Host for DeniedSocketsView<'_> {
         &mut self,
         _family: IpAddressFamily,
     ) -> SocketResult<Resource<UdpSocket>> {
-        self.deny("a UDP socket")
+        self.deny("to make a UDP socket")
     }
 }
 
@@ -78,7 +78,7 @@ impl ip_name_lookup::Host for DeniedSocketsView<'_> {
         _network: Resource<Network>,
         name: String,
     ) -> SocketResult<Resource<Lookup>> {
-        self.deny(&format!("a lookup of `{name}`"))
+        self.deny(&format!("to look up `{name}`"))
     }
 }
 

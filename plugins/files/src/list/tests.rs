@@ -19,16 +19,16 @@ impl Tree {
         Self(folder)
     }
 
-    fn base(&self) -> String {
+    fn granted(&self) -> String {
         self.0.path().to_str().unwrap().to_owned()
     }
 
     fn request(&self, depth: u32) -> ListRequest {
-        ListRequest { path: Some(self.base()), depth: Some(depth), limit: None, after: None }
+        ListRequest { path: Some(self.granted()), depth: Some(depth), limit: None, after: None }
     }
 
     fn names(&self, result: &ListResult) -> Vec<String> {
-        let prefix = format!("{}/", self.base());
+        let prefix = format!("{}/", self.granted());
         let below = |path: &str| path.strip_prefix(&prefix).unwrap().to_owned();
         result.entries.iter().map(|entry| below(&entry.path)).collect()
     }
@@ -77,7 +77,7 @@ fn pages_put_together_are_the_listing_and_each_counts_the_rest() {
 #[test]
 fn a_cursor_whose_entry_is_gone_still_continues_there() {
     let tree = Tree::with(&["a", "c", "d/e"]);
-    let after = Some(format!("{}/b/was/here", tree.base()));
+    let after = Some(format!("{}/b/was/here", tree.granted()));
     let page = list(&ListRequest { after, ..tree.request(5) }).unwrap();
     assert_eq!(tree.names(&page), ["c", "d", "d/e"]);
 }
@@ -85,7 +85,7 @@ fn a_cursor_whose_entry_is_gone_still_continues_there() {
 #[test]
 fn a_cursor_from_elsewhere_is_refused() {
     let tree = Tree::with(&["a"]);
-    for after in ["a".to_owned(), tree.base(), format!("{}/", tree.base()), String::new()] {
+    for after in ["a".to_owned(), tree.granted(), format!("{}/", tree.granted()), String::new()] {
         let refusal = list(&ListRequest { after: Some(after), ..tree.request(1) }).unwrap_err();
         assert_eq!(refusal.code, ErrorCode::InvalidArgument);
     }
@@ -134,7 +134,7 @@ fn folders_with_too_many_entries_are_refused_or_reported() {
     let result = list_within(&tree.request(2), bounds).unwrap();
     assert_eq!(tree.names(&result), ["big", "f"]);
     assert_eq!((result.unreadable_count, result.unreadable.len()), (1, 1));
-    let path = Some(format!("{}/big", tree.base()));
+    let path = Some(format!("{}/big", tree.granted()));
     let refusal = list_within(&ListRequest { path, ..tree.request(1) }, bounds).unwrap_err();
     assert_eq!(refusal.code, ErrorCode::TooLarge);
 }
@@ -143,7 +143,7 @@ fn folders_with_too_many_entries_are_refused_or_reported() {
 fn a_file_and_a_missing_folder_are_refused() {
     let tree = Tree::with(&["file.txt"]);
     let at = |name: &str| ListRequest {
-        path: Some(format!("{}/{name}", tree.base())),
+        path: Some(format!("{}/{name}", tree.granted())),
         ..tree.request(1)
     };
     assert_eq!(list(&at("file.txt")).unwrap_err().code, ErrorCode::NotADirectory);
@@ -162,7 +162,7 @@ fn fs_05_links_are_listed_and_only_the_folder_asked_for_is_followed() {
     assert_eq!(tree.names(&result), ["a", "a/real", "a/real/x.txt", "link", "loop"]);
     assert_eq!(result.entries[3].kind, FileKind::Symlink);
     for path in ["link", "link/"] {
-        let path = Some(format!("{}/{path}", tree.base()));
+        let path = Some(format!("{}/{path}", tree.granted()));
         let result = list(&ListRequest { path, ..tree.request(1) }).unwrap();
         assert_eq!(tree.names(&result), ["link/x.txt"]);
     }

@@ -24,7 +24,7 @@
 mod line;
 mod narrowing;
 mod need;
-mod quantity;
+pub mod quantity;
 
 use std::collections::BTreeMap;
 

@@ -7,12 +7,18 @@ use std::time::Duration;
 use crate::finding::quoted;
 
 /// A plain amount such as `2000000000`, `2e9` or `1.5e9`.
-pub(super) fn parse_count(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What was expected and what was found, in words.
+pub fn parse_count(text: &str) -> Result<u64, String> {
     exact(text, 1).ok_or_else(|| expected("a whole number above 0, such as `2e9`", text))
 }
 
 /// A time in `ms`, `s` or `m`.
-pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// What was expected and what was found, in words.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1), ("s", 1000), ("m", 60_000)];
     with_unit(text, &units)
         .map(Duration::from_millis)
@@ -20,7 +26,10 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A size in bytes, or in `KiB`, `MiB` or `GiB`.
-pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What was expected and what was found, in words.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("", 1)];
     with_unit(text, &units)
         .ok_or_else(|| expected("a size above 0, such as `65536`, `64KiB` or `64MiB`", text))

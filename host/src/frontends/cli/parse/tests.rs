@@ -46,7 +46,7 @@ fn times_need_their_unit_and_whole_milliseconds() {
         ("0s", None),
         ("5", None),
         ("5h", None),
-        ("5 s", None),
+        ("5 s", Some(5000)),
         ("ms", None),
         ("99999999999999999999m", None),
     ];

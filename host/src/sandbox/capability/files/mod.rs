@@ -41,8 +41,10 @@ pub(crate) struct FilesView<'a> {
 impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let folders = preopens::Host::get_directories(&mut self.inner)?;
-        if folders.is_empty() {
-            self.denials.note("dir", "any folder", Some(DIR_GRANT));
+        // Without one this is all a guest can ask. Some runtimes ask it whatever they run, so a
+        // plugin that says what it needs, and doesn't say this, isn't held to have tried.
+        if folders.is_empty() && self.watch.may_want_folders() {
+            self.denials.note("dir", "to find a granted folder", Some(DIR_GRANT));
         }
         Ok(folders)
     }

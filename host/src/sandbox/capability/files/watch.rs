@@ -22,12 +22,18 @@ struct Watched {
 pub(crate) struct FileWatch {
     watched: Arc<Watched>,
     held_read_only: bool,
+    may_want_folders: bool,
 }
 
 impl FileWatch {
-    /// `held_read_only`: the tool's own tag made its folders read-only.
-    pub(crate) fn new(held_read_only: bool) -> Self {
-        Self { watched: Arc::default(), held_read_only }
+    /// `held_read_only`: the tool's own tag made its folders read-only. `may_want_folders`: it
+    /// says that it needs one, or says nothing of its needs at all.
+    pub(crate) fn new(held_read_only: bool, may_want_folders: bool) -> Self {
+        Self { watched: Arc::default(), held_read_only, may_want_folders }
+    }
+
+    pub(super) fn may_want_folders(&self) -> bool {
+        self.may_want_folders
     }
 
     pub(super) fn is_held_read_only(&self) -> bool {
@@ -114,7 +120,7 @@ mod tests {
 
     #[test]
     fn nothing_begins_after_the_end() {
-        let watch = FileWatch::new(false);
+        let watch = FileWatch::new(false, true);
         let running = watch.begin().unwrap();
         watch.close();
         assert!(watch.is_busy());

@@ -1,0 +1,164 @@
+//! What a call costs: the whole way of a call beside bare wasmtime, interleaved in one run.
+//!
+//! Both lanes run `codec.hash` (crc32 of three bytes) of the same embedded component under the same
+//! engine settings, in a fresh store each time, with fuel and epochs on. The bare lane holds nothing
+//! else: no lookup, no JSON, no gate, no permit, no deadline, no events. Prints a table, then the
+//! figures as one line of JSON. Measures only; asserts nothing about time.
+
+use std::time::{Duration, Instant};
+
+use belljar::Host;
+use belljar::app::{Setup, start};
+use belljar::contract::invocation::{PermissionLevel, ToolInvocation};
+use belljar::contract::outcome::Outcome;
+use belljar::sandbox::Sandbox;
+use wasmtime::component::{
+    Component, ComponentExportIndex, InstancePre, Linker, ResourceTable, Val,
+};
+use wasmtime::{Engine, Store};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+const ROUNDS: usize = 60;
+const CALLS_A_ROUND: usize = 200;
+const WARM_UP_CALLS: usize = 2000;
+const ARGUMENTS: &str = r#"{"algorithm":"crc32","text":"abc"}"#;
+/// crc32 of `abc`.
+const EXPECTED: &str = "352441c2";
+const FUEL: u64 = 50_000_000_000;
+
+struct Bare {
+    table: ResourceTable,
+    wasi: WasiCtx,
+}
+
+impl WasiView for Bare {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+struct BareLane {
+    engine: Engine,
+    pre: InstancePre<Bare>,
+    function: ComponentExportIndex,
+}
+
+impl BareLane {
+    fn new(wasm: &[u8]) -> Self {
+        let engine = Engine::new(&Sandbox::engine_config()).expect("an engine");
+        let component = Component::from_binary(&engine, wasm).expect("the component compiles");
+        let mut linker = Linker::new(&engine);
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker).expect("WASI links");
+        let interface = component
+            .component_type()
+            .exports(&engine)
+            .map(|(name, _)| name.to_owned())
+            .find(|name| name.starts_with("belljar:codec/"))
+            .expect("the codec's interface");
+        let interface = component.get_export_index(None, interface.as_str());
+        let function = component.get_export_index(interface.as_ref(), "hash").expect("hash");
+        let pre = linker.instantiate_pre(&component).expect("it links");
+        Self { engine, pre, function }
+    }
+
+    async fn call(&self, arguments: &[Val]) {
+        let state = Bare { table: ResourceTable::new(), wasi: WasiCtx::builder().build() };
+        let mut store = Store::new(&self.engine, state);
+        store.set_fuel(FUEL).expect("fuel is on");
+        store.set_epoch_deadline(u64::MAX / 2);
+        let instance = self.pre.instantiate_async(&mut store).await.expect("an instance");
+        let function = instance.get_func(&mut store, self.function).expect("the function");
+        let mut results = [Val::Bool(false)];
+        function.call_async(&mut store, arguments, &mut results).await.expect("an answer");
+        assert!(format!("{results:?}").contains(EXPECTED), "{results:?}");
+    }
+}
+
+fn bare_arguments() -> Vec<Val> {
+    let text = Val::Option(Some(Box::new(Val::String("abc".into()))));
+    vec![Val::Record(vec![
+        ("algorithm".into(), Val::Enum("crc32".into())),
+        ("text".into(), text),
+        ("base64".into(), Val::Option(None)),
+    ])]
+}
+
+async fn whole_call(host: &Host, number: usize) {
+    let id = format!("bench-{number}").parse().expect("a call id");
+    let mut call = ToolInvocation::new(id, "codec.hash", ARGUMENTS);
+    call.permission_level = PermissionLevel::Full;
+    let result = host.call(call).await;
+    assert_eq!(result.outcome, Outcome::Success, "{result:?}");
+    assert!(result.content.contains(EXPECTED), "{}", result.content);
+}
+
+fn percentile(sorted: &[Duration], percent: f64) -> f64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "an index below the length"
+    )]
+    let index = ((sorted.len() - 1) as f64 * percent / 100.0) as usize;
+    sorted[index].as_secs_f64() * 1e6
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
+fn report(bare: &mut [Duration], whole: &mut [Duration], cold: Duration, warm: Duration) {
+    bare.sort_unstable();
+    whole.sort_unstable();
+    println!("calls a lane: {}", bare.len());
+    println!("| percentile | bare wasmtime, µs | the whole way, µs | ratio |");
+    println!("|---|---|---|---|");
+    let mut figures = serde_json::Map::new();
+    for percent in [50.0, 90.0, 99.0, 99.9] {
+        let (bare, whole) = (percentile(bare, percent), percentile(whole, percent));
+        println!("| p{percent} | {bare:.1} | {whole:.1} | {:.2} |", whole / bare);
+        figures
+            .insert(format!("p{percent}"), serde_json::json!({"bareUs": bare, "wholeUs": whole}));
+    }
+    println!("start with three builtins: compiled {cold:.1?}, from kept code {warm:.1?}");
+    println!("{}", serde_json::Value::Object(figures));
+}
+
+fn starts(folder: &std::path::Path) -> (Duration, Duration) {
+    let setup =
+        Setup { builtins: true, code_folder: Some(folder.join("code")), ..Setup::default() };
+    let once = || {
+        let began = Instant::now();
+        start(&setup).expect("a host");
+        began.elapsed()
+    };
+    (once(), once())
+}
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (cold, warm) = starts(folder.path());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let app = start(&Setup { builtins: true, ..Setup::default() }).expect("a host");
+    let codec = belljar_builtin::all().iter().find(|builtin| builtin.name == "codec");
+    let bare_lane = BareLane::new(codec.expect("codec is embedded").wasm);
+    let arguments = bare_arguments();
+    let (mut bare, mut whole) = (Vec::new(), Vec::new());
+    runtime.block_on(async {
+        for number in 0..WARM_UP_CALLS {
+            bare_lane.call(&arguments).await;
+            whole_call(&app.host, number).await;
+        }
+        for _ in 0..ROUNDS {
+            for _ in 0..CALLS_A_ROUND {
+                let began = Instant::now();
+                bare_lane.call(&arguments).await;
+                bare.push(began.elapsed());
+            }
+            for number in 0..CALLS_A_ROUND {
+                let began = Instant::now();
+                whole_call(&app.host, number).await;
+                whole.push(began.elapsed());
+            }
+        }
+    });
+    report(&mut bare, &mut whole, cold, warm);
+}

@@ -1,0 +1,93 @@
+//! Compiled code that is kept between runs: used when it is whole and private, else made anew.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use crate::guests::built;
+use crate::suites::harness::{Ran, belljar, code_in, folder_with};
+
+struct Cache {
+    folder: tempfile::TempDir,
+    plugin: tempfile::TempDir,
+}
+
+impl Cache {
+    fn new() -> Self {
+        let plugin = folder_with(&[("counter", &built::wat("counter"))]);
+        Self { folder: tempfile::tempdir().unwrap(), plugin }
+    }
+
+    fn code(&self) -> PathBuf {
+        code_in(self.folder.path())
+    }
+
+    /// Inspects the small plugin by itself: the builtins would be compiled into this folder too.
+    fn inspect(&self) -> Ran {
+        let mut command = belljar();
+        command.env("XDG_CACHE_HOME", self.folder.path()).arg("inspect");
+        let file = self.plugin.path().join("counter.wasm");
+        Ran::of(command.arg(file).output().unwrap())
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.code()).unwrap().map(|it| it.unwrap().path()).collect()
+    }
+
+    fn only_file(&self) -> PathBuf {
+        let files = self.files();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files[0].clone()
+    }
+}
+
+fn mode(path: &PathBuf) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn code_is_kept_privately_and_used_again() {
+    let cache = Cache::new();
+    let first = cache.inspect().ends_with(0);
+    let file = cache.only_file();
+    assert_eq!((mode(&cache.code()), mode(&file)), (0o700, 0o600));
+    // A file that belljar wrote again would be another one.
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    let second = cache.inspect().ends_with(0);
+    assert_eq!(first.stdout, second.stdout);
+    assert_eq!(fs::metadata(cache.only_file()).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn sec26_code_that_was_changed_is_not_run_but_made_anew() {
+    let cache = Cache::new();
+    let first = cache.inspect().ends_with(0);
+    let file = cache.only_file();
+    let whole = fs::read(&file).unwrap();
+    let mut turned = whole.clone();
+    let middle = turned.len() / 2;
+    turned[middle] = !turned[middle];
+    for bad in [&turned[..], &whole[..whole.len() / 2], b"", b"\x7fELF"] {
+        fs::write(&file, bad).unwrap();
+        assert_eq!(cache.inspect().ends_with(0).stdout, first.stdout);
+        assert!(fs::read(&file).unwrap() == whole, "it wasn't made anew");
+    }
+}
+
+#[test]
+fn a_folder_that_others_may_enter_is_not_used_and_the_work_is_done_all_the_same() {
+    let cache = Cache::new();
+    fs::create_dir_all(cache.code()).unwrap();
+    fs::set_permissions(cache.code(), fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = cache.inspect().ends_with(0);
+    assert!(ran.stderr.contains("mode 0755"), "{ran:?}");
+    assert!(cache.files().is_empty());
+}
+
+#[test]
+fn a_place_that_is_no_folder_is_not_used_and_the_work_is_done_all_the_same() {
+    let cache = Cache::new();
+    fs::write(cache.folder.path().join("belljar"), "in the way").unwrap();
+    let ran = cache.inspect().ends_with(0);
+    assert!(ran.stderr.contains("compiled code"), "{ran:?}");
+}
