@@ -10,11 +10,17 @@
 mod guests;
 
 mod suites {
+    mod blocked_files;
+    mod builtins;
     mod cli;
     mod command;
+    mod effects;
+    #[cfg(feature = "foreign-guests")]
+    mod foreign;
     mod harness;
     mod hostile;
     mod limits_page;
+    mod plugins;
     mod process_exit;
     mod stock;
     mod tidy;

@@ -128,9 +128,10 @@ pub struct App {
 /// # Errors
 /// See [`StartError`]; nothing is left running.
 pub fn start(setup: &Setup) -> Result<App, StartError> {
+    // Before the grants: whether one of them holds this folder shows only once it is there.
+    let (code_store, code_store_problem) = open_code_store(setup.code_folder.as_deref());
     let grants = resolve_grants(setup)?;
     let sandbox = Sandbox::try_new()?;
-    let (code_store, code_store_problem) = open_code_store(setup.code_folder.as_deref());
     let loader = Loader::new(sandbox.clone(), code_store);
     let mut loading = Loading {
         loader,

@@ -56,47 +56,47 @@ fn success_is_0_and_gives_the_content_alone_on_stdout() {
 #[test]
 fn a_tool_that_says_no_is_1() {
     let bad = r#"{"encoding":"hex","text":"zz"}"#;
-    let ran = run(["call", "codec.decode", bad]).is_refused(1, &["error[tool_error]"]);
+    let ran = run(["call", "codec.decode", bad]).refused(1, &["error[tool_error]"]);
     assert_eq!(ran.stderr.lines().count(), 1, "{ran:?}");
 }
 
 #[test]
 fn wrong_usage_is_2() {
     for args in [&["call"][..], &["nonsense"], &[], &["call", "codec.hash", "{}", "--no-such"]] {
-        run(args).is_refused(2, &["Usage"]);
+        run(args).refused(2, &["Usage"]);
     }
 }
 
 #[test]
 fn what_is_refused_is_3() {
-    run(["call", "codec.hash", "{}"]).is_refused(3, &["error[invalid_arguments]", "algorithm"]);
-    run(["call", "codec.hsah", HASH]).is_refused(3, &["error[not_found]", "`codec.hash`"]);
+    run(["call", "codec.hash", "{}"]).refused(3, &["error[invalid_arguments]", "algorithm"]);
+    run(["call", "codec.hsah", HASH]).refused(3, &["error[not_found]", "`codec.hash`"]);
     let folder = folder_with(&[("broken", b"no component")]);
     let broken = folder.path().join("broken.wasm");
-    run(["inspect".as_ref(), broken.as_os_str()]).is_refused(3, &["can't be loaded"]);
+    run(["inspect".as_ref(), broken.as_os_str()]).refused(3, &["can't be loaded"]);
 }
 
 #[test]
 fn a_met_limit_is_4() {
     let late = call_wat("loops", "spin", &["--timeout", "200ms"]);
-    late.is_refused(4, &["error[timed_out]", "200 ms", "--timeout"]);
+    late.refused(4, &["error[timed_out]", "200 ms", "--timeout"]);
     let spent = call_wat("loops", "spin", &["--fuel", "1e6"]);
-    spent.is_refused(4, &["error[out_of_fuel]", "1000000", "--fuel"]);
+    spent.refused(4, &["error[out_of_fuel]", "1000000", "--fuel"]);
     let full = call_wat("memory-growth", "grow-and-die", &["--memory", "2MiB"]);
-    full.is_refused(4, &["error[out_of_memory]", "2 MiB", "--memory"]);
-    call_wat("big-results", "long-string", &[]).is_refused(4, &["error[output_too_large]"]);
+    full.refused(4, &["error[out_of_memory]", "2 MiB", "--memory"]);
+    call_wat("big-results", "long-string", &[]).refused(4, &["error[output_too_large]"]);
 }
 
 #[test]
 fn a_crash_is_5() {
-    call_wat("traps", "unreachable", &[]).is_refused(5, &["error[crashed]"]);
+    call_wat("traps", "unreachable", &[]).refused(5, &["error[crashed]"]);
 }
 
 #[test]
 fn a_full_disk_behind_stdout_is_6() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let ran = Ran::of(belljar().arg("tools").stdout(full).output().unwrap());
-    ran.is_refused(6, &["error: stdout can't be written"]);
+    ran.refused(6, &["error: stdout can't be written"]);
 }
 
 #[test]
@@ -126,6 +126,15 @@ fn help_has_the_exit_codes() {
     for code in ["0", "1", "2", "3", "4", "5", "6", "130"] {
         let row = |line: &str| line.trim_start().split_once("  ").is_some_and(|(it, _)| it == code);
         assert!(help.lines().any(row), "{code}: {help}");
+    }
+}
+
+#[test]
+fn doctor_finds_nothing_wrong_where_the_tests_run() {
+    let ran = run(["doctor"]).ends_with(0);
+    for checked in ["engine", "code folder", "builtins", "call"] {
+        let fine = |line: &str| line.starts_with(&format!("ok      {checked}: "));
+        assert!(ran.stdout.lines().any(fine), "{checked}: {ran:?}");
     }
 }
 
@@ -186,7 +195,7 @@ fn sec14_a_guest_sees_no_environment_no_arguments_and_no_input() {
         let mut command = belljar();
         command.env("SECRET_TOKEN", "hunter2").args(["call", &format!("hostile.{tool}"), "{}"]);
         command.args(["--plugin", &plugin]);
-        let ran = Ran::of(command.output().unwrap()).is_refused(1, &["nothing there"]);
+        let ran = Ran::of(command.output().unwrap()).refused(1, &["nothing there"]);
         assert!(!ran.stderr.contains("hunter2"), "{ran:?}");
     }
     let granted = run(["call", "hostile.environment", "{}", "--plugin", &plugin, "--env", "A=b"]);

@@ -58,7 +58,7 @@ impl Ran {
     /// Checks that it is refused with this code, without a panic and in one sentence that holds
     /// all `words`.
     #[track_caller]
-    pub(crate) fn is_refused(self, code: i32, words: &[&str]) -> Self {
+    pub(crate) fn refused(self, code: i32, words: &[&str]) -> Self {
         let ran = self.ends_with(code);
         assert!(ran.stdout.is_empty(), "{ran:?}");
         assert!(!ran.stderr.contains("panicked"), "{ran:?}");

@@ -9,38 +9,32 @@ use crate::guests::built::root;
 
 /// Most lines of code in a file; `CONTRIBUTING.md` asks for far fewer.
 const FILE_MAX_LINES: usize = 500;
-/// Names that say nothing of what a thing does.
-const SAYS_NOTHING: &[&str] = &[
-    "manager", "helper", "util", "utils", "common", "core", "base", "misc", "service", "data",
-    "info",
-];
-/// Crates that one part of the host alone may know, and the parts that may.
+/// Names that say nothing of what a thing does, and one that WASI prescribes all the same.
+const SAYS_NOTHING: &str = "manager helper util utils common core base misc service data info";
+const PRESCRIBED: &str = "sync_data";
+/// Crates that a part of the host alone may know, and the beginnings of the paths that may.
 const CRATES: &[(&str, &[&str])] = &[
-    ("wasmtime", &["sandbox"]),
-    ("wasmparser", &["sandbox"]),
-    ("clap", &["frontends/cli"]),
-    ("anyhow", &["app.rs", "main.rs", "frontends/cli"]),
-    ("tracing_subscriber", &["main.rs"]),
-    ("belljar_metadata", &["registry", "frontends/cli"]),
+    ("wasmtime", &["sandbox/"]),
+    ("wasmparser", &["sandbox/"]),
+    ("clap", &["frontends/cli/"]),
+    ("anyhow", &["app.rs", "main.rs", "frontends/cli/"]),
+    ("tracing_subscriber", &["main.rs", "frontends/cli/"]),
+    ("belljar_metadata", &["registry/", "frontends/cli/"]),
     ("belljar_builtin", &["app.rs"]),
 ];
 
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
-    paths.sort();
-    for path in paths {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let outside = name == "target" || (name.starts_with('.') && name != ".ci");
-        match path.is_dir() {
-            true if !outside => walk(&path, found),
-            false => found.push(path),
-            true => {}
-        }
-    }
-}
-
 /// Every file of the repository with this ending, by its path from the root.
 fn files(ending: &str) -> BTreeMap<String, String> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for path in fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()) {
+            let name = path.file_name().unwrap().to_string_lossy();
+            match path.is_dir() {
+                true if name == "target" || (name.starts_with('.') && name != ".ci") => {}
+                true => walk(&path, found),
+                false => found.push(path),
+            }
+        }
+    }
     let (root, mut paths) = (root(), Vec::new());
     walk(&root, &mut paths);
     let named = paths.into_iter().filter(|path| path.to_string_lossy().ends_with(ending));
@@ -51,87 +45,83 @@ fn files(ending: &str) -> BTreeMap<String, String> {
     named.map(text).collect()
 }
 
-fn code(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"))
+/// The lines that are neither empty nor comments.
+fn code(text: &str) -> String {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|it| !it.is_empty() && !it.starts_with("//")).map(|it| format!("{it}\n")).collect()
 }
 
-/// The words of `text` that follow each `mark`.
-fn after<'a>(text: &'a str, mark: &'a str) -> impl Iterator<Item = &'a str> {
-    let stands_alone =
-        move |at: usize| !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-    let word = move |(at, _)| {
-        let rest: &str = &text[at + mark.len()..];
-        rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
+/// The code of the host's files, by their paths below `host/src/`.
+fn host_code() -> Vec<(String, String)> {
+    let inner = |(path, text): (String, String)| {
+        path.strip_prefix("host/src/").map(|path| (path.to_owned(), code(&text)))
     };
-    text.match_indices(mark).filter(move |(at, _)| stands_alone(*at)).map(word)
+    files(".rs").into_iter().filter_map(inner).collect()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The words that stand right after each `mark`, where the mark doesn't end a longer word.
+fn after<'a>(text: &'a str, mark: &'a str) -> impl Iterator<Item = &'a str> {
+    let places = text.match_indices(mark).filter(|(at, _)| !text[..*at].ends_with(is_word));
+    places.map(|(at, _)| text[at + mark.len()..].split(|c| !is_word(c)).next().unwrap())
 }
 
 #[track_caller]
-fn hold(wrong: Vec<String>) {
+fn hold(wrong: &[String]) {
     assert!(wrong.is_empty(), "{} breaches:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// Module → what it may import, from the table in `ARCHITECTURE.md`.
 fn import_table() -> BTreeMap<String, Vec<String>> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let rows = text.lines().skip_while(|line| !line.starts_with("| module | may import |")).skip(2);
-    let words = |cell: &str| {
-        let all = cell.split('`').skip(1).step_by(2);
-        all.map(str::to_owned).collect::<Vec<_>>()
+    let words = |cell: &str| -> Vec<String> {
+        cell.split(|c| !is_word(c)).filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
-    let mut table = BTreeMap::new();
-    for row in rows.take_while(|line| line.starts_with('|')) {
-        let cells: Vec<&str> = row.split('|').collect();
-        for module in words(cells[1]) {
-            table.insert(module, words(cells[2]));
-        }
-    }
-    assert!(table.len() > 5, "`ARCHITECTURE.md` has no table of imports");
-    table
+    let head = |line: &&str| !line.replace('*', "").starts_with("| module | may import |");
+    let rows = text.lines().skip_while(head).skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').map(words).collect::<Vec<_>>());
+    cells.flat_map(|row| row[1].clone().into_iter().map(move |it| (it, row[2].clone()))).collect()
 }
 
 #[test]
 fn modules_import_only_what_the_table_allows() {
-    let table = import_table();
-    let mut wrong = Vec::new();
-    for (path, text) in files(".rs") {
-        let Some(inner) = path.strip_prefix("host/src/") else { continue };
-        let module = inner.split(['/', '.']).next().unwrap();
+    let (table, mut wrong) = (import_table(), Vec::new());
+    for (path, code) in host_code() {
+        let module = path.split(['/', '.']).next().unwrap();
         if ["app", "main", "lib"].contains(&module) {
             continue;
         }
         let allowed = table.get(module).unwrap_or_else(|| panic!("`{module}` isn't in the table"));
-        let code = code(&text).collect::<Vec<_>>().join("\n");
-        assert!(!code.contains("crate::{"), "{path}: import from one module a line");
-        for import in after(&code, "crate::").map(|word| if word == "Host" { "host" } else { word })
-        {
-            if import != module && !allowed.iter().any(|one| one == import) {
-                wrong.push(format!("{path}: `{module}` may not import `{import}`"));
-            }
-        }
+        let name = |word| if word == "Host" { "host" } else { word };
+        let imports = after(&code, "crate::").map(name).filter(|import| *import != module);
+        let bad = imports.filter(|import| !allowed.iter().any(|one| one == import));
+        wrong.extend(bad.map(|import| format!("{path}: `{module}` may not import `{import}`")));
     }
-    hold(wrong);
+    hold(&wrong);
 }
 
 #[test]
 fn crates_stay_in_the_part_that_may_know_them() {
     let mut wrong = Vec::new();
-    for (path, text) in files(".rs") {
-        let Some(inner) = path.strip_prefix("host/src/") else { continue };
-        for line in code(&text) {
-            for (name, parts) in CRATES {
-                let used = line.match_indices(name).any(|(at, _)| {
-                    let rest =
-                        line[at..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
-                    rest.starts_with("::") && !line[..at].ends_with(|c: char| c.is_alphanumeric())
-                });
-                if used && !parts.iter().any(|part| inner.starts_with(part)) {
-                    wrong.push(format!("{path}: `{name}` belongs to {parts:?}: {line}"));
-                }
+    for (path, code) in host_code() {
+        for (name, parts) in CRATES {
+            // `wasmtime_wasi::…` belongs to the family of `wasmtime`.
+            let used = code.match_indices(name).any(|(at, _)| {
+                let rest = code[at..].trim_start_matches(is_word);
+                rest.starts_with("::") && !code[..at].ends_with(is_word)
+            });
+            if used && !parts.iter().any(|part| path.starts_with(part)) {
+                wrong.push(format!("{path}: `{name}` belongs to {parts:?}"));
             }
         }
+        if path != "sandbox/store.rs" && !path.contains("/tests/") && code.contains("Store::new(") {
+            wrong.push(format!("{path}: only `sandbox/store.rs` makes a store, with every limit"));
+        }
     }
-    hold(wrong);
+    hold(&wrong);
 }
 
 #[test]
@@ -141,91 +131,66 @@ fn source_files_are_short_say_what_they_are_and_leave_nothing_open() {
     let never = [concat!("#[all", "ow("), concat!("#![all", "ow("), concat!("#[ign", "ore")];
     let open = [concat!("TO", "DO"), concat!("FIX", "ME")];
     for (path, text) in files(".rs") {
-        let lines = code(&text).count();
-        if lines > FILE_MAX_LINES {
-            wrong.push(format!("{path}: {lines} lines of code, at most {FILE_MAX_LINES}"));
-        }
-        if !text.starts_with("//! ") {
-            wrong.push(format!("{path}: begins with no `//!` sentence of what it is for"));
+        let lines = code(&text).lines().count();
+        if lines > FILE_MAX_LINES || !text.starts_with("//! ") {
+            wrong.push(format!("{path}: {lines} lines (at most {FILE_MAX_LINES}), or no `//!`"));
         }
         let found = never.iter().filter(|mark| text.contains(**mark));
         wrong.extend(found.map(|mark| format!("{path}: holds `{mark}`")));
-        let is_open =
-            |line: &&str| open.iter().any(|mark| line.contains(mark)) && !line.contains('#');
+        let is_open = |it: &&str| open.iter().any(|mark| it.contains(mark)) && !it.contains('#');
         wrong.extend(text.lines().filter(is_open).map(|line| format!("{path}: no issue: {line}")));
-        let own = path == "host/src/sandbox/store.rs";
-        if path.starts_with("host/src")
-            && !own
-            && !path.contains("/tests/")
-            && text.contains("Store::new(")
-        {
-            wrong.push(format!("{path}: only `sandbox/store.rs` makes a store, with every limit"));
-        }
     }
-    hold(wrong);
+    hold(&wrong);
 }
 
-/// `HttpServer` and `http-server` and `http_server` → http, server.
-fn words(name: &str) -> Vec<String> {
-    let mut spaced = String::new();
-    for c in name.chars() {
-        if c.is_uppercase() {
-            spaced.push(' ');
-        }
-        spaced.push(if c.is_alphanumeric() { c.to_ascii_lowercase() } else { ' ' });
-    }
-    spaced.split_whitespace().map(str::to_owned).collect()
+/// Whether one of the words in `HttpCore`, `http-core` or `http_core` says nothing.
+fn says_nothing(name: &str) -> bool {
+    let spaced = |c: char| if c.is_uppercase() { format!(" {c}") } else { c.to_string() };
+    let spaced = name.chars().map(spaced).collect::<String>().to_lowercase();
+    let mut words = spaced.split(|c: char| !c.is_alphanumeric());
+    name != PRESCRIBED && words.any(|word| SAYS_NOTHING.split(' ').any(|one| one == word))
 }
 
 #[test]
 fn names_say_what_things_do() {
     let mut wrong = Vec::new();
-    let says_nothing =
-        |name: &str| words(name).iter().any(|it| SAYS_NOTHING.contains(&it.as_str()));
     for (path, text) in files(".rs") {
-        if says_nothing(&path) {
-            wrong.push(path.clone());
-        }
-        let code = code(&text).collect::<Vec<_>>().join("\n");
-        for kind in ["mod ", "struct ", "enum ", "trait ", "fn "] {
-            let named = after(&code, kind).filter(|name| says_nothing(name));
-            wrong.extend(named.map(|name| format!("{path}: {kind}{name}")));
-        }
+        let code = code(&text);
+        let kinds = ["mod ", "struct ", "enum ", "trait ", "fn "];
+        let named = kinds.iter().flat_map(|kind| after(&code, kind)).chain([path.as_str()]);
+        wrong.extend(named.filter(|name| says_nothing(name)).map(|it| format!("{path}: {it}")));
     }
-    hold(wrong);
+    hold(&wrong);
 }
 
 #[test]
 fn nothing_compiled_lies_in_the_repository() {
-    hold([".wasm", ".cwasm", ".code"].iter().flat_map(|end| files(end).into_keys()).collect());
+    let found = [".wasm", ".cwasm", ".code"].iter().flat_map(|end| files(end).into_keys());
+    hold(&found.collect::<Vec<_>>());
 }
 
 /// A path from the root, as docs write it: no pattern, no part of somebody else's folder.
 fn is_repository_path(text: &str) -> bool {
-    let first = text.split('/').next().unwrap_or_default();
-    let plain = !text.contains(['*', '{', '<', '$', ' ', '…', ':']);
-    let known = ["host", "plugins", "tests", "docs", ".ci"].contains(&first);
-    plain
-        && ((known && text.contains('/'))
-            || text.strip_suffix(".md").is_some_and(|it| !it.is_empty()))
+    let first = text.split('/').next().unwrap();
+    let known = ["host", "plugins", "tests", "docs", ".ci"].contains(&first) && text.contains('/');
+    let page = text.strip_suffix(".md").is_some_and(|it| !it.is_empty());
+    (known || page) && !text.contains(['*', '{', '<', '$', ' ', '…', ':'])
 }
 
 #[test]
 fn what_the_docs_name_is_there() {
-    let docs = files(".md");
+    let (root, docs, mut wrong) = (root(), files(".md"), Vec::new());
     for page in ["ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md", "README.md"] {
         assert!(docs.contains_key(page), "`{page}` is missing");
     }
-    let mut wrong = Vec::new();
-    for (page, text) in docs {
-        let (root, here) = (root(), root().join(&page).parent().unwrap().to_owned());
+    for (page, text) in &docs {
+        let here = root.join(page).parent().unwrap().to_owned();
         let named = text.split('`').skip(1).step_by(2).filter(|it| is_repository_path(it));
-        let gone = |path: &&str| !root.join(path).exists() && !here.join(path).exists();
-        wrong.extend(named.filter(gone).map(|path| format!("{page}: `{path}`")));
-        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-        let local = links.filter(|to| !to.contains(':') && !to.starts_with('#'));
-        let gone = |to: &&str| !here.join(to.split('#').next().unwrap()).exists();
-        wrong.extend(local.filter(gone).map(|to| format!("{page}: link to {to}")));
+        let links = text.split("](").skip(1).map(|rest| rest.split([')', '#']).next().unwrap());
+        let local = links.filter(|to| !to.is_empty() && !to.contains(':'));
+        let gone = named.filter(|it| !root.join(it).exists() && !here.join(it).exists());
+        let gone = gone.chain(local.filter(|it| !here.join(it).exists()));
+        wrong.extend(gone.map(|it| format!("{page}: `{it}`")));
     }
-    hold(wrong);
+    hold(&wrong);
 }

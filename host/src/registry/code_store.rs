@@ -7,6 +7,9 @@
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest as _, Sha256};
 
 use crate::contract::ids::Digest;
 
@@ -14,6 +17,8 @@ use crate::contract::ids::Digest;
 const KEPT_FILES: usize = 128;
 /// Bytes of the checksum before the code.
 const CHECKSUM_LEN: usize = 32;
+/// Numbers the files this process writes: its hosts may write at the same time.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// Why a folder can't hold compiled code.
 #[derive(Debug, thiserror::Error)]
@@ -59,13 +64,13 @@ impl CodeStore {
         check_private(&self.folder).inspect_err(|error| tracing::warn!("{error}")).ok()?;
         let stored = std::fs::read(self.path(plugin, engine)).ok()?;
         let (checksum, code) = stored.split_at_checked(CHECKSUM_LEN)?;
-        (Digest::of(code).as_bytes() == checksum).then(|| code.to_vec())
+        (checksum_of(plugin, engine, code) == checksum).then(|| code.to_vec())
     }
 
     /// Keeps code. A store that can't be written costs a compilation next time and nothing else.
     pub(super) fn write(&self, plugin: &Digest, engine: &str, code: &[u8]) {
-        let written = check_private(&self.folder)
-            .and_then(|()| Ok(self.write_whole(&self.path(plugin, engine), code)?));
+        let written =
+            check_private(&self.folder).and_then(|()| Ok(self.write_whole(plugin, engine, code)?));
         match written {
             Ok(()) => self.prune(),
             Err(error) => tracing::warn!("compiled code wasn't kept: {error}"),
@@ -73,15 +78,16 @@ impl CodeStore {
     }
 
     /// All or nothing: a reader sees the old file, the new one, or none.
-    fn write_whole(&self, path: &Path, code: &[u8]) -> std::io::Result<()> {
-        let temporary = self.folder.join(format!(".{}.part", std::process::id()));
+    fn write_whole(&self, plugin: &Digest, engine: &str, code: &[u8]) -> std::io::Result<()> {
+        let (process, number) = (std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
+        let temporary = self.folder.join(format!(".{process}-{number}.part"));
         let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
+        options.write(true).create_new(true).mode(0o600);
         let result = options.open(&temporary).and_then(|mut file| {
-            file.write_all(Digest::of(code).as_bytes())?;
+            file.write_all(&checksum_of(plugin, engine, code))?;
             file.write_all(code)?;
             file.sync_all()?;
-            std::fs::rename(&temporary, path)
+            std::fs::rename(&temporary, self.path(plugin, engine))
         });
         if result.is_err() {
             // It may not exist; either way nothing half-written stays under a name that is read.
@@ -108,6 +114,16 @@ impl CodeStore {
             drop(std::fs::remove_file(path));
         }
     }
+}
+
+/// Binds code to its name: a file under another's name would run one plugin in place of another.
+fn checksum_of(plugin: &Digest, engine: &str, code: &[u8]) -> [u8; CHECKSUM_LEN] {
+    let mut hash = Sha256::new();
+    hash.update(plugin.as_bytes());
+    hash.update(engine.len().to_le_bytes());
+    hash.update(engine);
+    hash.update(code);
+    hash.finalize().into()
 }
 
 fn check_private(folder: &Path) -> Result<(), CodeStoreError> {
@@ -175,6 +191,17 @@ mod tests {
             std::fs::write(&path, damaged).unwrap();
             assert_eq!(store.read(&digest(), "e"), None);
         }
+    }
+
+    #[test]
+    fn code_under_anothers_name_is_not_its_code() {
+        let root = tempfile::tempdir().unwrap();
+        let store = CodeStore::open(&root.path().join("code")).unwrap();
+        store.write(&digest(), "e", b"native");
+        let other = Digest::of(b"other");
+        std::fs::copy(store.path(&digest(), "e"), store.path(&other, "e")).unwrap();
+        assert_eq!(store.read(&other, "e"), None);
+        assert_eq!(store.read(&digest(), "e").as_deref(), Some(&b"native"[..]));
     }
 
     #[test]

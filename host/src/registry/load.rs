@@ -274,11 +274,11 @@ fn identify(
     Ok(PluginIdentity { name, version: metadata.version.clone(), digest })
 }
 
-/// Whether a tool may be after a folder: it or its world says so, or nobody has a word for it.
+/// Whether a tool may be after a folder: it or its world says so, or its plugin names no need.
 fn may_want_folders(metadata: &PluginMetadata, said: &FunctionMetadata) -> bool {
-    let wordless = metadata.functions.is_empty() && metadata.needs.is_empty();
     let mut needs = said.needs.iter().chain(&metadata.needs);
-    wordless || needs.any(|need| matches!(need, belljar_metadata::Need::Dir { .. }))
+    let names_none = all_needs(metadata).is_empty();
+    names_none || needs.any(|need| matches!(need, belljar_metadata::Need::Dir { .. }))
 }
 
 /// What the plugin and all its functions say they want, each once.

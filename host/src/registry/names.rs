@@ -103,9 +103,13 @@ pub(super) fn plugin_name(
         }),
         _ => None,
     };
-    let name = section.or(from_package).unwrap_or(stem);
+    let name = match section.or(from_package) {
+        Some(name) => name.to_owned(),
+        // cargo names a file after its library, with `_` for `-`.
+        None => stem.replace(['_', '.', ' '], "-"),
+    };
     name.parse()
-        .map_err(|_error| NameError::NoName(crate::contract::escape::clipped_line(name, 80)))
+        .map_err(|_error| NameError::NoName(crate::contract::escape::clipped_line(&name, 80)))
 }
 
 /// The tools' names, in the order of the functions given as (interface, function): a name that two
@@ -198,7 +202,9 @@ mod tests {
         assert_eq!(name(None, &["acme:weather/weather@1.2.0"]), "weather");
         assert_eq!(name(None, &["wasi:cli/run@0.2.0"]), "stem");
         assert_eq!(name(None, &["a:b/c", "a:d/e"]), "stem");
-        assert!(plugin_name(None, &[], "my plugin").is_err());
+        let stem = |stem| plugin_name(None, &[], stem).map(|name| name.to_string());
+        assert_eq!(stem("my_first plugin.v2").as_deref(), Ok("my-first-plugin-v2"));
+        assert!(stem("1st").is_err() && stem("_x").is_err() && stem("naïve").is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio_util::sync::CancellationToken;
 use wasmtime::component::ComponentExportIndex;
 
 use super::classify::{Phase, backtrace, classify};
@@ -74,9 +75,13 @@ pub(crate) async fn run(sandbox: &Sandbox, tool: &SandboxedTool, attempt: Attemp
         }
     };
     let gathered = Gathered::new(tool, &attempt);
-    let guest = guest(sandbox.clone(), tool.clone(), attempt.clone(), gathered.clone());
+    // The guest ends by this one also when nobody waits for it any more.
+    let ended = attempt.cancel.child_token();
+    let within = Attempt { cancel: ended.clone(), ..attempt.clone() };
+    let guest = guest(sandbox.clone(), tool.clone(), within, gathered.clone());
     let mut running = Running {
         guest: Some(Box::pin(guest)),
+        ended,
         held: Some((permit, sandbox.engine().ticker().keep_awake())),
         polled: Duration::ZERO,
         gathered: gathered.clone(),
@@ -200,6 +205,7 @@ fn speak(attempt: &Attempt, gathered: &Gathered, note: Option<String>) {
 /// permit, whoever dropped it.
 struct Running {
     guest: Option<Pin<Box<dyn Future<Output = Report> + Send>>>,
+    ended: CancellationToken,
     held: Option<(Permit, Awake)>,
     polled: Duration,
     gathered: Gathered,
@@ -225,6 +231,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let Some(guest) = self.guest.take() else { return };
+        self.ended.cancel();
         self.gathered.files.close();
         if self.gathered.files.is_busy() {
             let held = self.held.take();

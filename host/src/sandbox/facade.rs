@@ -38,7 +38,7 @@ impl std::fmt::Debug for Sandbox {
 pub struct Held {
     /// Its tag holds it to reading.
     pub read_only: bool,
-    /// It says that it needs a folder, or says nothing of its needs.
+    /// It says that it needs a folder, or its plugin names no need at all.
     pub may_want_folders: bool,
 }
 

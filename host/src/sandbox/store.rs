@@ -38,7 +38,7 @@ pub struct Access {
     pub(crate) env: Arc<[(String, String)]>,
     /// The tool's own tag made its folders read-only.
     pub(crate) held_read_only: bool,
-    /// The tool says that it needs a folder, or says nothing of its needs.
+    /// The tool says that it needs a folder, or its plugin names no need at all.
     pub(crate) may_want_folders: bool,
 }
 

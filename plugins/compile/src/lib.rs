@@ -31,7 +31,8 @@ pub struct GuestBuild {
     /// The `Cargo.toml` of the workspace that holds the packages; it may be another than `root`'s.
     /// Its lock file must be there and up to date.
     pub manifest: PathBuf,
-    /// The names of the packages, each with a `cdylib` or a binary.
+    /// The names of the packages, each with a `cdylib`; a binary links on the rustup route only, since
+    /// Debian's sysroot lacks std's own start object.
     pub packages: Vec<String>,
     /// Where cargo works, by itself: see [`guests_folder`]. Sharing the folder of a cargo that is
     /// running, such as the one that started a build script, would wait for it for ever.

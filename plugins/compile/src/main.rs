@@ -51,3 +51,22 @@ fn found(manifest: &Path) -> Result<PathBuf, String> {
     let shown = manifest.display();
     manifest.canonicalize().map_err(|error| format!("`{shown}` can't be read: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_words_are_told_what_was_expected() {
+        for words in [&[][..], &["Cargo.toml"], &["Cargo.toml", "out"]] {
+            let words: Vec<_> = words.iter().map(PathBuf::from).collect();
+            assert_eq!(run(&words).unwrap_err().to_string(), USAGE);
+        }
+    }
+
+    #[test]
+    fn a_manifest_that_is_not_there_is_named() {
+        let error = run(&["no/Cargo.toml", "out", "x"].map(PathBuf::from)).unwrap_err();
+        assert!(error.to_string().starts_with("`no/Cargo.toml` can't be read: "), "{error}");
+    }
+}

@@ -3,9 +3,10 @@
 use belljar::contract::limits::LimitKind::{
     Handles, Instances, Memory, RandomBytes, Stdio, TableElements,
 };
-use belljar::contract::outcome::Outcome::{Crashed, OutOfMemory, Success};
+use belljar::contract::outcome::Outcome::{Crashed, OutOfMemory, Success, ToolError};
 
 use super::End::{Call, Content, NotLoaded};
+use super::Folders::ReadOnly;
 use super::Guest::{Rust, Wat};
 use super::Row;
 
@@ -51,6 +52,12 @@ pub(super) const ROWS: &[Row] = &[
         "ten thousand clock subscriptions, none given back",
     )
     .meets(Handles),
+    Row::new(Rust("hostile"), "open-files", Call(ToolError), "one file opened a thousand times")
+        .with(r#"{"path":"notes.txt","count":1000}"#)
+        .granted(ReadOnly),
+    Row::new(Rust("hostile"), "open-files", Content("100 files open"), "one file opened 100 times")
+        .with(r#"{"path":"notes.txt","count":100}"#)
+        .granted(ReadOnly),
     Row::new(Wat("random-flood"), "run", Call(Crashed), "4 GiB of random bytes in one request")
         .meets(RandomBytes),
     Row::new(Wat("flood-stdout"), "four-mebibytes", Call(Success), "4 MiB on standard output")

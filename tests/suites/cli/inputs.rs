@@ -26,22 +26,22 @@ fn a_plugin_that_is_no_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.wasm");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    load(&pipe).is_refused(3, &["pipe.wasm", "neither a file nor a folder"]);
-    run(["inspect".as_ref(), pipe.as_os_str()]).is_refused(3, &["neither a file nor a folder"]);
-    load(&folder.path().join("gone.wasm")).is_refused(3, &["gone.wasm", "No such file"]);
-    load(Path::new("/dev/zero")).is_refused(3, &["/dev/zero"]);
+    load(&pipe).refused(3, &["pipe.wasm", "neither a file nor a folder"]);
+    run(["inspect".as_ref(), pipe.as_os_str()]).refused(3, &["neither a file nor a folder"]);
+    load(&folder.path().join("gone.wasm")).refused(3, &["gone.wasm", "No such file"]);
+    load(Path::new("/dev/zero")).refused(3, &["/dev/zero"]);
     // The folder holds a pipe of the right name and no file.
-    load(folder.path()).is_refused(3, &["holds no .wasm file"]);
-    run(["inspect".as_ref(), folder.path().as_os_str()]).is_refused(2, &["is a folder"]);
+    load(folder.path()).refused(3, &["holds no .wasm file"]);
+    run(["inspect".as_ref(), folder.path().as_os_str()]).refused(2, &["is a folder"]);
 }
 
 #[test]
 fn wh08_what_is_no_component_is_refused_as_what_it_is() {
-    load_bytes(b"").is_refused(3, &["can't be loaded"]);
-    load_bytes(&built::wat("core-module")).is_refused(3, &["can't be loaded", "core wasm module"]);
-    load_bytes(built::wat_text("counter").as_bytes()).is_refused(3, &["can't be loaded"]);
-    load_bytes(&built::wat("unknown-import")).is_refused(3, &["can't be loaded"]);
-    load_bytes(b"\x7fELF\x02\x01\x01").is_refused(3, &["can't be loaded"]);
+    load_bytes(b"").refused(3, &["can't be loaded"]);
+    load_bytes(&built::wat("core-module")).refused(3, &["can't be loaded", "core wasm module"]);
+    load_bytes(built::wat_text("counter").as_bytes()).refused(3, &["can't be loaded"]);
+    load_bytes(&built::wat("unknown-import")).refused(3, &["can't be loaded"]);
+    load_bytes(b"\x7fELF\x02\x01\x01").refused(3, &["can't be loaded"]);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn wh08_a_file_that_is_too_large_is_refused_without_being_read_whole() {
     let path = folder.path().join("huge.wasm");
     // Sparse: it takes no room on the disk, and would take this machine's memory if it were read.
     File::create(&path).unwrap().set_len(1 << 40).unwrap();
-    load(&path).is_refused(3, &["huge.wasm", "bytes"]);
+    load(&path).refused(3, &["huge.wasm", "bytes"]);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn limits_that_are_none_are_wrong_usage() {
     ];
     for [option, value] in wrong {
         let ran = run(["call", "codec.hash", HASH, option, value]);
-        ran.is_refused(2, &["error: ", option]);
+        ran.refused(2, &["error: ", option]);
     }
 }
 
@@ -111,7 +111,7 @@ fn grants_that_cant_be_given_are_wrong_usage() {
     for (args, word) in cases {
         let mut command = belljar();
         command.args(["call", "codec.hash", HASH]).args(args).current_dir(folder.path());
-        Ran::of(command.output().unwrap()).is_refused(2, &["error: ", word]);
+        Ran::of(command.output().unwrap()).refused(2, &["error: ", word]);
     }
 }
 
@@ -128,15 +128,15 @@ fn arguments_that_are_none_are_refused_with_what_was_expected() {
         (r#"{"algorithm":"md5","txet":""}"#, "txet"),
     ];
     for (arguments, word) in cases {
-        run(["call", "codec.hash", arguments]).is_refused(3, &["invalid_arguments", word]);
+        run(["call", "codec.hash", arguments]).refused(3, &["invalid_arguments", word]);
     }
     let folder = tempfile::tempdir().unwrap();
     let (long, endless) = (folder.path().join("long.json"), "@/dev/zero");
     fs::write(&long, format!(r#"{{"algorithm":"md5","text":"{}"}}"#, "x".repeat(2 << 20))).unwrap();
     for source in [&format!("@{}", long.display()), endless] {
-        run(["call", "codec.hash", source]).is_refused(3, &["invalid_arguments", "1 MiB"]);
+        run(["call", "codec.hash", source]).refused(3, &["invalid_arguments", "1 MiB"]);
     }
-    run(["call", "codec.hash", "@gone.json"]).is_refused(2, &["gone.json"]);
+    run(["call", "codec.hash", "@gone.json"]).refused(2, &["gone.json"]);
 }
 
 #[test]
@@ -152,22 +152,22 @@ fn names_that_are_taken_reserved_or_alike_are_refused() {
         });
         Ran::of(command.output().unwrap())
     };
-    with(&["twice", "twice"]).is_refused(3, &["`twice` is the name of two plugins"]);
-    with(&["codec"]).is_refused(3, &["`codec`"]);
+    with(&["twice", "twice"]).refused(3, &["`twice` is the name of two plugins"]);
+    with(&["codec"]).refused(3, &["`codec`"]);
     for reserved in ["mcp", "belljar", "results", "jobs"] {
-        with(&[reserved]).is_refused(3, &["reserved"]);
+        with(&[reserved]).refused(3, &["reserved"]);
     }
-    with(&["co-dec"]).is_refused(3, &["`codec`", "`co-dec`", "look alike"]);
-    with(&["paypal", "paypa1"]).is_refused(3, &["look alike"]);
-    with(&["fs\u{430}"]).is_refused(2, &["--plugin"]);
+    with(&["co-dec"]).refused(3, &["`codec`", "`co-dec`", "look alike"]);
+    with(&["paypal", "paypa1"]).refused(3, &["look alike"]);
+    with(&["fs\u{430}"]).refused(2, &["--plugin"]);
     with(&["one", "two"]).ends_with(0);
 }
 
 #[test]
 fn an_unknown_tool_brings_near_names() {
-    run(["call", "serch.grep", "{}"]).is_refused(3, &["not_found", "`search.grep`"]);
-    run(["call", "grep", "{}"]).is_refused(3, &["not_found", "`search.grep`"]);
-    run(["inspect", "serch"]).is_refused(3, &["`serch`", "`search`"]);
+    run(["call", "serch.grep", "{}"]).refused(3, &["not_found", "`search.grep`"]);
+    run(["call", "grep", "{}"]).refused(3, &["not_found", "`search.grep`"]);
+    run(["inspect", "serch"]).refused(3, &["`serch`", "`search`"]);
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn wrong_words_are_all_named_and_nothing_is_written() {
     fs::write(bench.path("wit/world.wit"), wit).unwrap();
     for to in [&["-o", "out.wasm"][..], &["--in-place"]] {
         let args = [&["plain.wasm", "--wit", "wit"][..], to].concat();
-        bench.pack(&args).is_refused(3, &["isn't packed"]);
+        bench.pack(&args).refused(3, &["isn't packed"]);
         bench.is_untouched();
     }
 }
@@ -103,12 +103,12 @@ fn what_cant_be_packed_leaves_nothing_behind() {
         (&["plain.wasm", "--wit", "wit", "--world", "gone", "-o", "out.wasm"], 2),
     ];
     for (args, code) in cases {
-        bench.pack(args).is_refused(code, &["error: "]);
+        bench.pack(args).refused(code, &["error: "]);
         bench.is_untouched();
     }
     for (bytes, why) in [(built::wat("core-module"), "core"), (b"text".to_vec(), "")] {
         fs::write(&core, &bytes).unwrap();
-        bench.pack(&["plain.wasm", "--wit", "wit", "--in-place"]).is_refused(3, &["error: ", why]);
+        bench.pack(&["plain.wasm", "--wit", "wit", "--in-place"]).refused(3, &["error: ", why]);
         assert_eq!(fs::read(&core).unwrap(), bytes);
         assert_eq!(names(bench.folder.path()), ["plain.wasm", "wit"]);
     }
@@ -118,6 +118,6 @@ fn what_cant_be_packed_leaves_nothing_behind() {
 fn broken_wit_is_refused_with_its_place() {
     let bench = Bench::new();
     fs::write(bench.path("wit/world.wit"), "package a:b;\nworld w { export ; }\n").unwrap();
-    bench.pack(&["plain.wasm", "--wit", "wit", "-o", "o.wasm"]).is_refused(3, &["world.wit:2"]);
+    bench.pack(&["plain.wasm", "--wit", "wit", "-o", "o.wasm"]).refused(3, &["world.wit:2"]);
     bench.is_untouched();
 }

@@ -34,17 +34,14 @@ pub(super) fn with_grants(message: Option<String>, missing: &[MissingGrant]) -> 
 fn sentence(missing: &MissingGrant) -> String {
     let part = |text: &str| escape::clipped_line(text, PART_MAX_LEN);
     let tried = part(&missing.tried);
-    let why = match &missing.why {
-        Some(why) => format!(", which the plugin wants because \"{}\"", part(why)),
-        None => String::new(),
-    };
-    let kind = part(&missing.kind);
+    let why = missing.why.as_deref().map(|why| format!(" (the plugin says: \"{}\")", part(why)));
+    let why = why.unwrap_or_default();
     match &missing.grant {
-        Some(grant) => format!(
-            "the tool tried {tried}, which needs a grant ({kind}){why}: give it with `{}`",
-            part(grant)
-        ),
-        None => format!("the tool tried {tried} ({kind}){why}: no grant gives that"),
+        Some(grant) => {
+            let grant = part(grant);
+            format!("the tool tried {tried}, which needs a grant{why}: give it with `{grant}`")
+        }
+        None => format!("the tool tried {tried}, which no grant gives{why}"),
     }
 }
 
@@ -69,9 +66,9 @@ mod tests {
         ];
         assert_eq!(
             with_grants(Some("no such file".into()), &missing).unwrap(),
-            "no such file; the tool tried to open `notes.txt`, which needs a grant (dir), which the \
-             plugin wants because \"reads notes\": give it with `--dir .`; the tool tried to make \
-             a TCP socket (dir): no grant gives that"
+            "no such file; the tool tried to open `notes.txt`, which needs a grant (the plugin says: \
+             \"reads notes\"): give it with `--dir .`; the tool tried to make a TCP socket, which \
+             no grant gives"
         );
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::text::{TextRule, Verdict};
 use super::{fault, message, output, text};
-use crate::contract::attempt::{AttemptEnd, End, ReturnCase, Returned};
+use crate::contract::attempt::{AttemptEnd, End, GuestFault, ReturnCase, Returned};
 use crate::contract::ids::CallId;
 use crate::contract::limits::{LimitKind, Limits};
 use crate::contract::outcome::{Executed, Outcome};
@@ -40,7 +40,11 @@ pub fn settle(settling: &Settling<'_>, end: AttemptEnd) -> ToolResult {
             }
             result
         }
-        End::Guest(fault) => failed(settling, fault::of_guest(fault, limits), &missing),
+        End::Guest(fault) => {
+            // A limit explains itself; what was missing before it was met is listed, not blamed.
+            let blamed = if matches!(fault, GuestFault::Limit(..)) { &[] } else { &missing[..] };
+            failed(settling, fault::of_guest(fault, limits), blamed)
+        }
         End::Host(what) => failed(settling, (Outcome::HostFault, what), &missing),
         End::Refused(refusal) => {
             let (outcome, why) = fault::of_refusal(refusal, limits);

@@ -252,8 +252,7 @@ fn missing_grants_are_said_with_every_error_and_kept_with_every_end() {
         attempts: 1,
         duration_ms: None,
     };
-    let says =
-        "the tool tried to open `passwd`, which needs a grant (dir): give it with `--dir /etc`";
+    let says = "the tool tried to open `passwd`, which needs a grant: give it with `--dir /etc`";
     for (end, message) in [
         (returned(ReturnCase::Err, Some(json!("denied")), true), Some(format!("denied; {says}"))),
         (returned(ReturnCase::Plain, Some(json!(r#"{"error":{}}"#)), true), Some(says.to_owned())),

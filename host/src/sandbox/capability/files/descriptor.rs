@@ -52,6 +52,11 @@ impl FilesView<'_> {
         }
     }
 
+    /// Refuses one more open file past the bound. WASI has no word for it but this.
+    fn refuse_many(&self) -> FsResult<()> {
+        if self.watch.may_open() { Ok(()) } else { Err(ErrorCode::InsufficientMemory.into()) }
+    }
+
     /// Refuses a folder with too many entries.
     async fn refuse_huge(&mut self, fd: &File) -> FsResult<()> {
         let Descriptor::Dir(dir) = self.inner.table.get(fd)? else {
@@ -86,11 +91,14 @@ impl HostDescriptor for FilesView<'_> {
         flags: DescriptorFlags,
     ) -> FsResult<File> {
         let _busy = self.watch.begin()?;
+        self.refuse_many()?;
         let writable = self.is_writable(&fd);
         self.refuse_special(&fd, path_flags, &path).await?;
         let opened = self.inner.open_at(fd, path_flags, path.clone(), open, flags).await;
         let tried = Tried { verb: "open", path: &path, changes: changes(open, flags) };
-        self.noted(opened, writable, tried)
+        let opened = self.noted(opened, writable, tried)?;
+        self.watch.opened(opened.rep());
+        Ok(opened)
     }
 
     async fn read_directory(&mut self, fd: File) -> FsResult<Resource<DirectoryEntryStream>> {
@@ -126,9 +134,10 @@ impl HostDescriptor for FilesView<'_> {
         fd: File,
         offset: Filesize,
     ) -> FsResult<Resource<DynInputStream>> {
+        self.refuse_many()?;
         let stream = self.inner.read_via_stream(fd, offset)?;
         let inner = self.inner.table.delete(stream)?;
-        let watched: DynInputStream = Box::new(WatchedInput { inner, watch: self.watch.clone() });
+        let watched: DynInputStream = Box::new(WatchedInput::new(inner, &self.watch));
         Ok(self.inner.table.push(watched)?)
     }
 
@@ -137,12 +146,14 @@ impl HostDescriptor for FilesView<'_> {
         fd: File,
         offset: Filesize,
     ) -> FsResult<Resource<DynOutputStream>> {
+        self.refuse_many()?;
         let writable = self.is_writable(&fd);
         let stream = self.inner.write_via_stream(fd, offset);
         self.watched_output(stream, writable)
     }
 
     fn append_via_stream(&mut self, fd: File) -> FsResult<Resource<DynOutputStream>> {
+        self.refuse_many()?;
         let writable = self.is_writable(&fd);
         let stream = self.inner.append_via_stream(fd);
         self.watched_output(stream, writable)
@@ -304,7 +315,10 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     fn drop(&mut self, fd: File) -> wasmtime::Result<()> {
-        HostDescriptor::drop(&mut self.inner, fd)
+        let handle = fd.rep();
+        HostDescriptor::drop(&mut self.inner, fd)?;
+        self.watch.closed(handle);
+        Ok(())
     }
 }
 
@@ -316,7 +330,7 @@ impl FilesView<'_> {
     ) -> FsResult<Resource<DynOutputStream>> {
         let stream = self.noted(stream, writable, Tried::changing("write", "a file"))?;
         let inner = self.inner.table.delete(stream)?;
-        let watched: DynOutputStream = Box::new(WatchedOutput { inner, watch: self.watch.clone() });
+        let watched: DynOutputStream = Box::new(WatchedOutput::new(inner, &self.watch));
         Ok(self.inner.table.push(watched)?)
     }
 }

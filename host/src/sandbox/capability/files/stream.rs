@@ -5,12 +5,19 @@ use wasmtime_wasi::p2::{
     DynInputStream, DynOutputStream, InputStream, OutputStream, Pollable, StreamResult,
 };
 
-use super::watch::FileWatch;
+use super::watch::{FileWatch, Streaming};
 
 /// A file being read.
 pub(super) struct WatchedInput {
-    pub(super) inner: DynInputStream,
-    pub(super) watch: FileWatch,
+    inner: DynInputStream,
+    watch: FileWatch,
+    _open: Streaming,
+}
+
+impl WatchedInput {
+    pub(super) fn new(inner: DynInputStream, watch: &FileWatch) -> Self {
+        Self { inner, _open: watch.streaming(), watch: watch.clone() }
+    }
 }
 
 #[async_trait::async_trait]
@@ -46,8 +53,15 @@ impl InputStream for WatchedInput {
 
 /// A file being written.
 pub(super) struct WatchedOutput {
-    pub(super) inner: DynOutputStream,
-    pub(super) watch: FileWatch,
+    inner: DynOutputStream,
+    watch: FileWatch,
+    _open: Streaming,
+}
+
+impl WatchedOutput {
+    pub(super) fn new(inner: DynOutputStream, watch: &FileWatch) -> Self {
+        Self { inner, _open: watch.streaming(), watch: watch.clone() }
+    }
 }
 
 #[async_trait::async_trait]

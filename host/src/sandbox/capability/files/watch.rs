@@ -1,12 +1,17 @@
 //! What is known of a store's file operations while they run.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, StreamError};
 
 use crate::sandbox::fault::HostEnd;
+
+/// Files and file streams that one store may hold open. Attack: descriptors are the whole process's,
+/// and often 1024 of them.
+const OPEN_FILES_MAX: usize = 128;
 
 #[derive(Debug, Default)]
 struct Watched {
@@ -15,6 +20,9 @@ struct Watched {
     read: AtomicU64,
     written: AtomicU64,
     unsayable: AtomicU64,
+    streams: AtomicUsize,
+    /// Descriptors by their handle. Folders of grants are not among them: theirs is shared.
+    descriptors: Mutex<HashSet<u32>>,
 }
 
 /// Shared by a store, its streams and whoever waits for the call.
@@ -27,7 +35,7 @@ pub(crate) struct FileWatch {
 
 impl FileWatch {
     /// `held_read_only`: the tool's own tag made its folders read-only. `may_want_folders`: it
-    /// says that it needs one, or says nothing of its needs at all.
+    /// says that it needs one, or its plugin names no need at all.
     pub(crate) fn new(held_read_only: bool, may_want_folders: bool) -> Self {
         Self { watched: Arc::default(), held_read_only, may_want_folders }
     }
@@ -63,6 +71,32 @@ impl FileWatch {
         self.watched.written.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// Whether one more file or stream may be opened.
+    pub(super) fn may_open(&self) -> bool {
+        let streams = self.watched.streams.load(Ordering::Acquire);
+        self.descriptors().len().saturating_add(streams) < OPEN_FILES_MAX
+    }
+
+    /// Counts a descriptor until [`Self::closed`].
+    pub(super) fn opened(&self, handle: u32) {
+        self.descriptors().insert(handle);
+    }
+
+    /// The descriptor is gone.
+    pub(super) fn closed(&self, handle: u32) {
+        self.descriptors().remove(&handle);
+    }
+
+    /// Counts a stream, which keeps its file open by itself, until the guard is dropped.
+    pub(super) fn streaming(&self) -> Streaming {
+        self.watched.streams.fetch_add(1, Ordering::AcqRel);
+        Streaming(Arc::clone(&self.watched))
+    }
+
+    fn descriptors(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.watched.descriptors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Folder entries that were left out because their names aren't UTF-8.
     pub(crate) fn unsayable(&self) -> u64 {
         self.watched.unsayable.load(Ordering::Relaxed)
@@ -79,6 +113,16 @@ impl FileWatch {
         }
         self.watched.in_flight.fetch_add(1, Ordering::AcqRel);
         Ok(InFlight(Arc::clone(&self.watched)))
+    }
+}
+
+/// A stream that keeps a file open.
+#[derive(Debug)]
+pub(super) struct Streaming(Arc<Watched>);
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        self.0.streams.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -117,6 +161,21 @@ impl From<Closed> for StreamError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn open_files_are_bounded_and_closed_ones_make_room() {
+        let watch = FileWatch::new(false, true);
+        (1..OPEN_FILES_MAX).zip(0..).for_each(|(_, handle)| watch.opened(handle));
+        assert!(watch.may_open());
+        let stream = watch.streaming();
+        assert!(!watch.may_open());
+        drop(stream);
+        assert!(watch.may_open());
+        watch.opened(u32::MAX);
+        assert!(!watch.may_open());
+        watch.closed(0);
+        assert!(watch.may_open());
+    }
 
     #[test]
     fn nothing_begins_after_the_end() {

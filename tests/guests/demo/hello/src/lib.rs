@@ -10,5 +10,4 @@ impl Guest for Hello {
         if name.is_empty() { Err("a name is needed".into()) } else { Ok(format!("Hello, {name}!")) }
     }
 }
-#[cfg(target_family = "wasm")]
 export!(Hello);

@@ -34,6 +34,15 @@ impl Guest for Probes {
         Ok(format!("{} bytes taken", std::hint::black_box(&memory).len()))
     }
 
+    fn open_files(path: String, count: u32) -> Result<String, String> {
+        let mut open = Vec::new();
+        for number in 0..count {
+            let file = std::fs::File::open(&path).map_err(|error| format!("{number}: {error}"))?;
+            open.push(file);
+        }
+        Ok(format!("{} files open", open.len()))
+    }
+
     fn sleep(milliseconds: u64) -> Result<String, String> {
         thread::sleep(Duration::from_millis(milliseconds));
         Ok("slept".to_owned())

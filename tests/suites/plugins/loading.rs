@@ -1,0 +1,84 @@
+//! Loading runs nothing, and a second start uses what the first one made.
+
+use std::fs;
+
+use belljar::app::Setup;
+use belljar::contract::ids::Digest;
+use belljar::contract::limits::{LimitKind, Limits};
+use belljar::contract::outcome::Outcome;
+use serde_json::json;
+
+use super::{load, only_plugin};
+use crate::guests::built;
+use crate::suites::harness::{call, code_in, folder_with, plugins, start};
+
+#[tokio::test]
+async fn loading_runs_no_code_not_even_a_start_function_that_never_ends() {
+    let bytes = built::wat("loop-at-start");
+    let folder = folder_with(&[("loop", &bytes)]);
+    let mut limits = Limits::default();
+    limits.set(LimitKind::Fuel, 1_000_000).unwrap();
+    // Were the start function run here, this would never come back: loading has no fuel.
+    let app = start(&Setup { limits, ..plugins(&folder) });
+    assert_eq!(call(&app, "loop.run", json!({})).await.outcome, Outcome::OutOfFuel);
+}
+
+#[test]
+fn digest_and_descriptor_are_the_same_at_each_start() {
+    let bytes = built::wat("counter");
+    let (one, again) = (load("one", &bytes), load("one", &bytes));
+    assert_eq!(only_plugin(&one).identity.digest, Digest::of(&bytes));
+    assert_eq!(only_plugin(&load("two", &bytes)).identity.digest, Digest::of(&bytes));
+    let descriptor = |app: &belljar::app::App| only_plugin(app).tools[0].descriptor.clone();
+    assert_eq!(descriptor(&one), descriptor(&again));
+}
+
+#[tokio::test]
+async fn a_second_start_uses_the_code_that_was_kept_and_answers_the_same() {
+    let cache = tempfile::tempdir().unwrap();
+    let code = code_in(cache.path());
+    let folder = folder_with(&[("greeter", built::rust("stock"))]);
+    let setup = Setup { code_folder: Some(code.clone()), ..plugins(&folder) };
+    let ask = async || {
+        let app = start(&setup);
+        let result = call(&app, "greeter.greet", json!({"name": "Ada"})).await;
+        (result.outcome, result.content, app.host.catalog().plugins()[0].imports.clone())
+    };
+    let first = ask().await;
+    let kept: Vec<_> = fs::read_dir(&code).unwrap().map(|it| it.unwrap().path()).collect();
+    let [file] = &kept[..] else { panic!("{kept:?}") };
+    let digest = Digest::of(built::rust("stock")).to_string();
+    assert!(file.file_name().unwrap().to_string_lossy().starts_with(&digest), "{file:?}");
+    let made = fs::metadata(file).unwrap().modified().unwrap();
+    assert_eq!(ask().await, first);
+    assert_eq!((first.0, first.1.as_str()), (Outcome::Success, "Hello, Ada!"));
+    assert_eq!(fs::metadata(file).unwrap().modified().unwrap(), made, "it was compiled again");
+}
+
+#[tokio::test]
+async fn hosts_that_start_at_once_keep_each_plugins_code_under_its_own_name() {
+    let cache = tempfile::tempdir().unwrap();
+    let code = code_in(cache.path());
+    let component = |answer: u32| {
+        let text = format!(
+            r#"(component
+                (core module $m (func (export "f") (result i32) (i32.const {answer})))
+                (core instance $i (instantiate $m))
+                (func (export "get") (result u32) (canon lift (core func $i "f"))))"#
+        );
+        wat::parse_str(text).unwrap()
+    };
+    let folders: Vec<_> = (0..24).map(|answer| folder_with(&[("p", &component(answer))])).collect();
+    let starts: Vec<_> = folders
+        .iter()
+        .map(|folder| {
+            let setup = Setup { code_folder: Some(code.clone()), ..plugins(folder) };
+            std::thread::spawn(move || drop(start(&setup)))
+        })
+        .collect();
+    starts.into_iter().for_each(|it| it.join().unwrap());
+    for (answer, folder) in folders.iter().enumerate() {
+        let app = start(&Setup { code_folder: Some(code.clone()), ..plugins(folder) });
+        assert_eq!(call(&app, "p.get", json!({})).await.content, answer.to_string());
+    }
+}
