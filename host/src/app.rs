@@ -83,7 +83,7 @@ pub enum StartError {
         /// Where it was to come from.
         path: String,
         /// What is wrong with it.
-        source: PluginError,
+        source: Box<PluginError>,
     },
 }
 
@@ -188,7 +188,7 @@ impl Loading {
             };
             self.add(&file).map_err(|source| StartError::Plugin {
                 path: format!("builtin {}", builtin.name),
-                source,
+                source: Box::new(source),
             })?;
         }
         Ok(())
@@ -212,7 +212,7 @@ impl Loading {
                 reason: error.to_string(),
             });
             if !is_folder {
-                return Err(StartError::Plugin { path, source: error });
+                return Err(StartError::Plugin { path, source: Box::new(error) });
             }
             self.failed.push(Failed { path, error });
         }

@@ -11,7 +11,7 @@ use crate::contract::arguments::{ArgumentCheck, ArgumentFailure};
 #[derive(Debug)]
 pub enum Entry {
     /// A function of the component model.
-    Function(FunctionPlan),
+    Function(Box<FunctionPlan>),
     /// A program.
     Command {
         /// argv and stdin.
@@ -31,7 +31,8 @@ impl Entry {
             let (input_schema, output_schema) = (command::input_schema(), command::output_schema());
             return Ok(Self::Command { input_schema, output_schema });
         }
-        FunctionPlan::new(&function.ty, words, rich).map(Self::Function)
+        let plan = FunctionPlan::new(&function.ty, words, rich)?;
+        Ok(Self::Function(Box::new(plan)))
     }
 
     /// JSON Schema of the arguments.

@@ -75,15 +75,12 @@ impl Sandbox {
     ///
     /// # Errors
     /// Code of another version, machine or setting; the caller compiles again.
+    #[expect(unsafe_code, reason = "loading our own compiled code has no safe form in wasmtime")]
     pub(crate) fn load(&self, code: &[u8]) -> Result<Compiled, ComponentError> {
         let invalid = |error: wasmtime::Error| ComponentError::Invalid(format!("{error:#}"));
         // SAFETY: arbitrary bytes here would be arbitrary native code. `registry::code_store` is
         // the one caller; it hands over only what this engine wrote itself, from a folder that
         // belongs to this user and that nobody else can open (mode 0700, checked at each use).
-        #[expect(
-            unsafe_code,
-            reason = "loading our own compiled code has no safe form in wasmtime"
-        )]
         let component = unsafe { Component::deserialize(self.0.engine.wasmtime(), code) };
         Compiled::link(&self.0.engine, &self.0.linker, &component.map_err(invalid)?)
     }

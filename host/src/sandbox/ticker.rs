@@ -43,10 +43,9 @@ impl Ticker {
 
     /// Keeps the ticker awake until the guard is dropped.
     pub(crate) fn keep_awake(self: &Arc<Self>) -> Awake {
-        if self.shared.running.fetch_add(1, Ordering::AcqRel) == 0 {
-            if let Some(thread) = self.thread() {
-                thread.unpark();
-            }
+        let first = self.shared.running.fetch_add(1, Ordering::AcqRel) == 0;
+        if first && let Some(thread) = self.thread() {
+            thread.unpark();
         }
         Awake(Arc::clone(self))
     }

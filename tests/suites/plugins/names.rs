@@ -105,7 +105,7 @@ fn a_plugin_cant_stand_in_for_a_builtin() {
     let error = belljar::app::start(&Setup { plugins, ..builtins() }).unwrap_err();
     let StartError::Plugin { source, .. } = error else { panic!("{error}") };
     assert!(matches!(
-        source,
+        *source,
         belljar::app::PluginError::Name(NameError::Taken(ref name)) if name.as_str() == "search"
     ));
 }
