@@ -28,13 +28,13 @@ impl Catalog {
     /// # Errors
     /// A name that is reserved, taken or confusable; then nothing of it is added.
     pub fn add(&mut self, plugin: LoadedPlugin) -> Result<(), CatalogError> {
-        let mut names = Names::default();
+        let mut names = self.names.clone();
+        names.take_plugin(&plugin.identity.name)?;
         for tool in &plugin.tools {
             names.take_wire(&tool.descriptor.wire_name, &tool.descriptor.id)?;
         }
-        self.names.take_plugin(&plugin.identity.name)?;
+        self.names = names;
         for tool in &plugin.tools {
-            self.names.take_wire(&tool.descriptor.wire_name, &tool.descriptor.id)?;
             let index = self.tools.len();
             self.by_name.insert(tool.descriptor.id.to_string(), index);
             self.by_name.insert(tool.descriptor.wire_name.clone(), index);

@@ -4,21 +4,21 @@
 //! Whoever can write here can run native code as this user, so the folder must belong to us and be
 //! closed to everybody else, or it isn't used at all. A plugin's own compiled code is never taken.
 
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::contract::ids::Digest;
 
-/// Files that are kept; the least recently made go first.
+/// Files that are kept; the least recently used go first.
 const KEPT_FILES: usize = 128;
+/// Bytes of one file that are read; componentize-py's 18 MB compile to about 40.
+const CODE_MAX_LEN: u64 = 1 << 30;
 /// Bytes of the checksum before the code.
 const CHECKSUM_LEN: usize = 32;
-/// Numbers the files this process writes: its hosts may write at the same time.
-static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// Why a folder can't hold compiled code.
 #[derive(Debug, thiserror::Error)]
@@ -62,9 +62,19 @@ impl CodeStore {
     /// The code of a plugin for an engine, if it is there, whole and still private.
     pub(super) fn read(&self, plugin: &Digest, engine: &str) -> Option<Vec<u8>> {
         check_private(&self.folder).inspect_err(|error| tracing::warn!("{error}")).ok()?;
-        let stored = std::fs::read(self.path(plugin, engine)).ok()?;
-        let (checksum, code) = stored.split_at_checked(CHECKSUM_LEN)?;
-        (checksum_of(plugin, engine, code) == checksum).then(|| code.to_vec())
+        let path = self.path(plugin, engine);
+        // What isn't a file isn't ours, and opening it could block.
+        std::fs::symlink_metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
+        let file = std::fs::File::open(path).ok()?;
+        let mut stored = Vec::new();
+        (&file).take(CODE_MAX_LEN).read_to_end(&mut stored).ok()?;
+        let code = stored.split_off(CHECKSUM_LEN.min(stored.len()));
+        if checksum_of(plugin, engine, &code) != *stored {
+            return None;
+        }
+        // The least recently used go first; where the time can't be set, the oldest do.
+        drop(file.set_modified(SystemTime::now()));
+        Some(code)
     }
 
     /// Keeps code. A store that can't be written costs a compilation next time and nothing else.
@@ -79,21 +89,13 @@ impl CodeStore {
 
     /// All or nothing: a reader sees the old file, the new one, or none.
     fn write_whole(&self, plugin: &Digest, engine: &str, code: &[u8]) -> std::io::Result<()> {
-        let (process, number) = (std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
-        let temporary = self.folder.join(format!(".{process}-{number}.part"));
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let result = options.open(&temporary).and_then(|mut file| {
-            file.write_all(&checksum_of(plugin, engine, code))?;
-            file.write_all(code)?;
-            file.sync_all()?;
-            std::fs::rename(&temporary, self.path(plugin, engine))
-        });
-        if result.is_err() {
-            // It may not exist; either way nothing half-written stays under a name that is read.
-            drop(std::fs::remove_file(&temporary));
-        }
-        result
+        // Removed by its own drop, unless it gets the name that is read.
+        let mut part = tempfile::NamedTempFile::new_in(&self.folder)?;
+        part.write_all(&checksum_of(plugin, engine, code))?;
+        part.write_all(code)?;
+        part.as_file().sync_all()?;
+        part.persist(self.path(plugin, engine))?;
+        Ok(())
     }
 
     fn path(&self, plugin: &Digest, engine: &str) -> PathBuf {

@@ -57,7 +57,7 @@ fn skeleton(name: &str) -> String {
 }
 
 /// The names in use.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Names {
     plugins: HashMap<String, PluginName>,
     wire: HashMap<String, ToolId>,

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
+use wasmparser::{Validator, WasmFeatures};
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
@@ -89,10 +90,22 @@ pub(crate) fn compile(engine: &SandboxEngine, bytes: &[u8]) -> Result<Component,
         return Err(ComponentError::NotWasm);
     }
     Component::from_binary(engine.wasmtime(), bytes).map_err(|error| {
-        let text = format!("{error:#}");
-        let wants_async = text.contains("component model async") || text.contains("async");
-        if wants_async { ComponentError::Async } else { ComponentError::Invalid(shown(&text)) }
+        if needs_async(bytes) {
+            return ComponentError::Async;
+        }
+        ComponentError::Invalid(shown(&format!("{error:#}")))
     })
+}
+
+/// Whether a component is valid with component-model async and not without.
+fn needs_async(bytes: &[u8]) -> bool {
+    let of_async = WasmFeatures::CM_ASYNC
+        | WasmFeatures::CM_ASYNC_STACKFUL
+        | WasmFeatures::CM_MORE_ASYNC_BUILTINS
+        | WasmFeatures::CM_THREADING
+        | WasmFeatures::CM_ERROR_CONTEXT;
+    let is_valid = |features| Validator::new_with_features(features).validate_all(bytes).is_ok();
+    is_valid(WasmFeatures::all()) && !is_valid(WasmFeatures::all().difference(of_async))
 }
 
 fn shown(text: &str) -> String {

@@ -2,10 +2,10 @@
 //!
 //! A reader sees what was there before or what is there now, never a part of it.
 
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use super::error::{CliError, shown};
 
@@ -25,43 +25,35 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
         Err(error) => return Err(CliError::io("written", path, &error)),
     };
-    let part = part_path(&path)?;
-    let written = write_new(&part, bytes, permissions).and_then(|()| fs::rename(&part, &path));
-    written.map_err(|error| CliError::io("written", &path, &error))
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    write_beside(&path, folder.unwrap_or(Path::new(".")), bytes, permissions)
+        .map_err(|error| CliError::io("written", &path, &error))
 }
 
-/// A name of this process beside the file: a rename only stays whole on one file system.
-fn part_path(path: &Path) -> Result<PathBuf, CliError> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| CliError::Usage(format!("{} names no file to write", shown(path))))?;
-    let mut part = OsString::from(".");
-    part.push(name);
-    part.push(format!(".{}.part", std::process::id()));
-    Ok(path.with_file_name(part))
-}
-
-fn write_new(part: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).create_new(true).open(part)?;
-    let written = fill(file, bytes, permissions);
-    if written.is_err() {
-        // What can't be removed either is named so that nobody takes it for the result.
-        drop(fs::remove_file(part));
-    }
-    written
-}
-
-fn fill(mut file: File, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
-    file.write_all(bytes)?;
+/// Writes a new file in the same folder, since a rename only stays whole on one file system, and
+/// gives it the name. It is removed by its own drop where that fails.
+fn write_beside(
+    path: &Path,
+    folder: &Path,
+    bytes: &[u8],
+    permissions: Option<Permissions>,
+) -> io::Result<()> {
+    let mut builder = tempfile::Builder::new();
+    // As a new file has them: what the umask leaves.
+    builder.permissions(Permissions::from_mode(0o666));
+    let mut part = builder.tempfile_in(folder)?;
+    part.write_all(bytes)?;
     if let Some(permissions) = permissions {
-        file.set_permissions(permissions)?;
+        part.as_file().set_permissions(permissions)?;
     }
-    file.sync_all()
+    part.as_file().sync_all()?;
+    part.persist(path)?;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
@@ -109,11 +101,10 @@ mod tests {
     #[test]
     fn nothing_half_written_stays_where_writing_fails() {
         let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("a.wasm");
-        fs::create_dir(part_path(&path).unwrap()).unwrap();
-        assert!(replace(&path, b"new").is_err());
-        assert!(!path.exists());
         let nowhere = replace(&root.path().join("no/such/a.wasm"), b"new").unwrap_err();
         assert_eq!(nowhere.exit().code(), 2);
+        let full = replace(Path::new("/proc/a.wasm"), b"new").unwrap_err();
+        assert_eq!(full.exit().code(), 2);
+        assert!(names(root.path()).is_empty());
     }
 }
