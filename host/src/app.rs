@@ -2,13 +2,15 @@
 //!
 //! The one place that joins all modules.
 
+mod grants;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::contract::descriptor::ToolSource;
 use crate::contract::escape::clipped_line;
-use crate::contract::grants::{DirGrant, DirMode, EnvGrant, GrantError, Grants};
+use crate::contract::grants::{DirMode, EnvGrant, GrantError, Grants};
 use crate::contract::ids::PluginName;
 use crate::contract::limits::Limits;
 use crate::engine::Engine;
@@ -130,7 +132,7 @@ pub struct App {
 pub fn start(setup: &Setup) -> Result<App, StartError> {
     // Before the grants: whether one of them holds this folder shows only once it is there.
     let (code_store, code_store_problem) = open_code_store(setup.code_folder.as_deref());
-    let grants = resolve_grants(setup)?;
+    let grants = grants::resolve(setup)?;
     let sandbox = Sandbox::try_new()?;
     let loader = Loader::new(sandbox.clone(), code_store);
     let mut loading = Loading {
@@ -257,63 +259,4 @@ fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let limit = COMPONENT_MAX_LEN as u64 + 1;
     std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-fn resolve_grants(setup: &Setup) -> Result<Grants, StartError> {
-    let mut grants = Grants::default();
-    for (index, request) in setup.dirs.iter().enumerate() {
-        let host = canonical_folder(&request.host)?;
-        if request.mode == DirMode::ReadWrite {
-            refuse_own_state(&host, request, setup.code_folder.as_deref())?;
-        }
-        let guest = guest_path(request, &host);
-        if index == 0 && guest != "." {
-            let here = DirGrant { host: host.clone(), guest: ".".to_owned(), mode: request.mode };
-            grants.add_dir(here)?;
-        }
-        grants.add_dir(DirGrant { host, guest, mode: request.mode })?;
-    }
-    for env in &setup.env {
-        grants.add_env(env.clone())?;
-    }
-    Ok(grants)
-}
-
-fn canonical_folder(path: &Path) -> Result<PathBuf, StartError> {
-    let refused = |reason: String| StartError::Folder {
-        path: clipped_line(&path.to_string_lossy(), 300),
-        reason,
-    };
-    let canonical = std::fs::canonicalize(path).map_err(|error| refused(error.to_string()))?;
-    if !canonical.is_dir() {
-        return Err(refused("it is not a folder".to_owned()));
-    }
-    Ok(canonical)
-}
-
-/// A guest that could write where compiled code is kept could run native code at the next start.
-fn refuse_own_state(
-    host: &Path,
-    request: &DirRequest,
-    code_folder: Option<&Path>,
-) -> Result<(), StartError> {
-    let Some(own) = code_folder else { return Ok(()) };
-    let own = std::fs::canonicalize(own).unwrap_or_else(|_missing| own.to_owned());
-    if own.starts_with(host) || host.starts_with(&own) {
-        return Err(StartError::Folder {
-            path: clipped_line(&request.host.to_string_lossy(), 300),
-            reason: "belljar keeps its compiled code there, so no plugin may write in it; grant a \
-                     folder beside it, or grant this one read-only"
-                .to_owned(),
-        });
-    }
-    Ok(())
-}
-
-fn guest_path(request: &DirRequest, host: &Path) -> String {
-    match (&request.guest, host.file_name()) {
-        (Some(guest), _) => guest.clone(),
-        (None, Some(name)) => format!("/{}", name.to_string_lossy()),
-        (None, None) => ".".to_owned(),
-    }
 }

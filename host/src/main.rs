@@ -6,12 +6,17 @@ use std::process::ExitCode;
 
 use belljar::frontends::cli::{self, EscapedStderr, Exit};
 use belljar::sandbox::{BLOCKED_CALLS, HOST_CALLS};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
 /// The variable that says what is logged.
 const LOG_VARIABLE: &str = "BELLJAR_LOG";
+/// Open files that are asked for: a call may hold 128, 64 calls run at once and 8 more may be
+/// blocked, and the usual 1024 would make an honest call fail for what others hold. More than this
+/// only costs whoever walks the table.
+const OPEN_FILES: u64 = 65_536;
 
 fn main() -> ExitCode {
     let runtime = match start() {
@@ -39,6 +44,7 @@ fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
         .without_time()
         .with_writer(EscapedStderr::default)
         .init();
+    raise_open_files();
     // A call waits for its file operation, so more threads than calls would only sit idle.
     let blocking_max = usize::try_from(HOST_CALLS + BLOCKED_CALLS).unwrap_or(usize::MAX);
     Builder::new_multi_thread()
@@ -46,4 +52,19 @@ fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
         .max_blocking_threads(blocking_max)
         .build()
         .map_err(|error| (Exit::HostFault, anyhow::anyhow!("no runtime: {error}")))
+}
+
+/// Raises the soft limit on open files as far as the machine lets it; calls that meet a lower one
+/// fail one by one, so that it is no reason not to start.
+fn raise_open_files() {
+    let now = getrlimit(Resource::Nofile);
+    // `None` is no limit.
+    let wanted = now.maximum.map_or(OPEN_FILES, |hard| hard.min(OPEN_FILES));
+    if now.current.is_none_or(|soft| soft >= wanted) {
+        return;
+    }
+    let raised = Rlimit { current: Some(wanted), maximum: now.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!("the limit on open files stays at {:?}: {error}", now.current);
+    }
 }

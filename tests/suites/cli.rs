@@ -121,12 +121,28 @@ fn ctrl_c_ends_a_running_call_with_130() {
 }
 
 #[test]
-fn help_has_the_exit_codes() {
+fn help_and_the_readme_have_the_same_exit_codes() {
     let help = run(["--help"]).ends_with(0).stdout;
-    for code in ["0", "1", "2", "3", "4", "5", "6", "130"] {
-        let row = |line: &str| line.trim_start().split_once("  ").is_some_and(|(it, _)| it == code);
-        assert!(help.lines().any(row), "{code}: {help}");
-    }
+    let told = help.lines().skip_while(|line| *line != "Exit codes:").skip(1);
+    let told = told.take_while(|line| !line.is_empty()).map(|line| {
+        let (code, means) = line.trim_start().split_once("  ").unwrap();
+        format!("| {code} | {means} |")
+    });
+    let readme = std::fs::read_to_string(built::root().join("README.md")).unwrap();
+    let table = readme.lines().skip_while(|line| *line != "| code | means |").skip(2);
+    let table: Vec<_> = table.take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(told.collect::<Vec<_>>(), table);
+    assert_eq!(table.len(), 8);
+}
+
+#[test]
+fn belljar_takes_as_many_open_files_as_the_machine_gives_it() {
+    let belljar = env!("CARGO_BIN_EXE_belljar");
+    let mut shell = Command::new("sh");
+    settled(&mut shell);
+    shell.args(["-c", r#"ulimit -Sn 256; ulimit -Hn 1000; exec "$0" doctor"#, belljar]);
+    let ran = Ran::of(shell.output().unwrap()).ends_with(0);
+    assert!(ran.stdout.contains("open files: 1000 "), "{ran:?}");
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub struct Attempt {
     pub idempotency_key: Option<String>,
     /// When the attempt must have ended, whatever it is blocked in.
     pub deadline: Instant,
+    /// Whose deadline that is: the attempt's own, or the whole call's.
+    pub deadline_kind: LimitKind,
     /// Cancelled when nobody wants the answer any more.
     pub cancel: CancellationToken,
     /// Where the guest's words go.

@@ -145,47 +145,48 @@ impl NamedTool {
     }
 }
 
+/// A tool that tests need, all of whose effects are `effect`.
+#[cfg(test)]
+pub(crate) fn example(id: &str, effect: super::effects::Effect) -> ToolDescriptor {
+    let id: ToolId = id.parse().unwrap();
+    ToolDescriptor {
+        wire_name: format!("{}_{}", id.plugin, id.tool),
+        title: None,
+        description: "does it".into(),
+        documented: true,
+        source: ToolSource::Plugin,
+        executor: ToolExecutor::Server,
+        isolation: Isolation::Sandbox,
+        server_id: None,
+        original_name: None,
+        plugin: PluginIdentity {
+            name: id.plugin.clone(),
+            version: None,
+            digest: Digest::of(b"plugin"),
+        },
+        id,
+        input_schema: serde_json::json!({"type": "object"}),
+        output_schema: None,
+        examples: Vec::new(),
+        effects: Effects {
+            read_only: effect,
+            cannot_write_files: effect,
+            closed_world: effect,
+            deterministic: effect,
+            destructive: effect,
+            idempotent: effect,
+        },
+        needs: Vec::new(),
+        parallel: ParallelRule { sequential: false, locks: Vec::new() },
+        requires_approval: false,
+        limits: Limits::default(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::contract::effects::Effect;
-
-    fn descriptor(source: ToolSource) -> ToolDescriptor {
-        let effect = Effect::proven(true);
-        let upstream = source == ToolSource::Mcp;
-        ToolDescriptor {
-            id: "a.b".parse().unwrap(),
-            wire_name: "a_b".into(),
-            title: None,
-            description: "does it".into(),
-            documented: true,
-            source,
-            executor: ToolExecutor::Server,
-            isolation: Isolation::Sandbox,
-            server_id: upstream.then_some(7),
-            original_name: upstream.then(|| "b!".to_owned()),
-            plugin: PluginIdentity {
-                name: "a".parse().unwrap(),
-                version: None,
-                digest: Digest::of(b"a"),
-            },
-            input_schema: serde_json::json!({"type": "object"}),
-            output_schema: None,
-            examples: Vec::new(),
-            effects: Effects {
-                read_only: effect,
-                cannot_write_files: effect,
-                closed_world: effect,
-                deterministic: effect,
-                destructive: effect,
-                idempotent: effect,
-            },
-            needs: Vec::new(),
-            parallel: ParallelRule { sequential: false, locks: Vec::new() },
-            requires_approval: false,
-            limits: Limits::default(),
-        }
-    }
 
     #[test]
     fn a1_a2_sources_and_executors_have_the_sources_names() {
@@ -199,9 +200,16 @@ mod tests {
 
     #[test]
     fn a3_only_an_upstream_tool_carries_its_server_and_original_name() {
-        let ours = serde_json::to_value(descriptor(ToolSource::Builtin)).unwrap();
+        let ours = example("a.b", Effect::proven(true));
+        let upstream = ToolDescriptor {
+            source: ToolSource::Mcp,
+            server_id: Some(7),
+            original_name: Some("b!".to_owned()),
+            ..ours.clone()
+        };
+        let ours = serde_json::to_value(ours).unwrap();
         assert!(ours.get("serverId").is_none() && ours.get("originalName").is_none(), "{ours}");
-        let upstream = serde_json::to_value(descriptor(ToolSource::Mcp)).unwrap();
+        let upstream = serde_json::to_value(upstream).unwrap();
         assert_eq!((&upstream["serverId"], &upstream["originalName"]), (&7.into(), &"b!".into()));
     }
 

@@ -5,20 +5,22 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::ids::CallId;
 
-/// How far a caller is trusted (A15).
+/// How far a caller is trusted (A15). Any JSON reads as a level: what is none is `READ_ONLY`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE", from = "Value")]
 pub enum PermissionLevel {
     /// Asks for all that isn't proven read-only.
     #[default]
     ReadOnly,
-    /// Also lets through what stays inside file grants.
+    /// As `READ_ONLY` for now: what is proven read-only runs, the rest asks, also where it would
+    /// stay inside file grants.
     ReadWrite,
-    /// Asks where the risk assessor flags.
+    /// As `READ_ONLY` for now: nothing assesses risks yet.
     Smart,
     /// Never asks.
     Full,
@@ -33,6 +35,12 @@ impl PermissionLevel {
             Some("READ_WRITE") => Self::ReadWrite,
             _ => Self::ReadOnly,
         }
+    }
+}
+
+impl From<Value> for PermissionLevel {
+    fn from(said: Value) -> Self {
+        Self::parse_or_read_only(said.as_str())
     }
 }
 
@@ -78,11 +86,14 @@ pub struct ToolInvocation {
     /// How far the caller is trusted.
     #[serde(default)]
     pub permission_level: PermissionLevel,
+    /// Source A's settings of the model, passed through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_config: Option<Value>,
     /// The tools the caller may use, as ids or wire names; `None` means all (A14).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
     /// Tools that only this session knows.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_none", skip_serializing_if = "Vec::is_empty")]
     pub session_tools: Vec<SessionTool>,
     /// A tighter wall-clock bound for the whole call than the tool's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,6 +104,11 @@ pub struct ToolInvocation {
     /// W3C trace context of the request, passed through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_parent: Option<String>,
+}
+
+/// The source's optional fields are nullable.
+fn null_is_none<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SessionTool>, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 impl ToolInvocation {
@@ -113,6 +129,7 @@ impl ToolInvocation {
             execution_user_id: None,
             workspace: None,
             permission_level: PermissionLevel::ReadOnly,
+            model_config: None,
             allowed_tools: None,
             session_tools: Vec::new(),
             timeout: None,
@@ -135,6 +152,48 @@ mod tests {
         assert_eq!(json["argumentsJson"], "{}");
         assert!(json.get("sessionId").is_none(), "absent, never null: {json}");
         assert_eq!(serde_json::from_value::<ToolInvocation>(json).unwrap(), call);
+    }
+
+    #[test]
+    fn a4_all_that_follows_the_arguments_may_be_null_or_passes_through() {
+        let mut json = serde_json::json!({"callId": "c1", "toolName": "t", "argumentsJson": "{}"});
+        let bare = ToolInvocation::new("c1".parse().unwrap(), "t", "{}");
+        for name in [
+            "executionMode",
+            "sessionId",
+            "userId",
+            "executionUserId",
+            "workspace",
+            "permissionLevel",
+            "modelConfig",
+            "sessionTools",
+        ] {
+            json[name] = Value::Null;
+        }
+        assert_eq!(serde_json::from_value::<ToolInvocation>(json.clone()).unwrap(), bare);
+        json["modelConfig"] = serde_json::json!({"model": "m", "temperature": 0.5});
+        let read: ToolInvocation = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap()["modelConfig"], json["modelConfig"]);
+    }
+
+    #[test]
+    fn a15_no_json_of_a_level_fails_or_raises_it() {
+        for said in ["null", "7", "true", "[\"FULL\"]", "{\"FULL\":null}", "\"full\"", "\"ROOT\""] {
+            let text = format!(
+                r#"{{"callId":"c","toolName":"t","argumentsJson":"{{}}","permissionLevel":{said}}}"#
+            );
+            let read: ToolInvocation = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.permission_level, PermissionLevel::ReadOnly, "{said}");
+        }
+        for level in [
+            PermissionLevel::ReadOnly,
+            PermissionLevel::ReadWrite,
+            PermissionLevel::Smart,
+            PermissionLevel::Full,
+        ] {
+            let json = serde_json::to_value(level).unwrap();
+            assert_eq!(serde_json::from_value::<PermissionLevel>(json).unwrap(), level);
+        }
     }
 
     #[test]

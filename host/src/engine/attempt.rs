@@ -44,6 +44,8 @@ impl Plan<'_> {
             .duration(LimitKind::CallDeadline)
             .saturating_sub(now.duration_since(self.started));
         let own: Duration = self.limits.duration(LimitKind::AttemptDeadline);
+        let deadline_kind =
+            if left < own { LimitKind::CallDeadline } else { LimitKind::AttemptDeadline };
         Attempt {
             call_id: self.call.call_id.clone(),
             number,
@@ -51,6 +53,7 @@ impl Plan<'_> {
             limits: Arc::clone(self.limits),
             idempotency_key: self.call.idempotency_key.clone(),
             deadline: (now + own.min(left)).into_std(),
+            deadline_kind,
             cancel: self.cancel.clone(),
             sink: self.sink,
         }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::attempt::{Plan, limits_of};
 use super::ports::{FoundTool, ToolLookup, ToolRunner};
 use super::report::OpenCall;
-use super::resolve::{Resolved, not_found, resolve};
+use super::resolve::{Resolved, not_connected, not_found, resolve};
 use crate::contract::arguments::{ArgumentBounds, CheckedArguments, joined, parse};
 use crate::contract::decision::{ApprovalMark, ApprovedBy, Decision, Refusal};
 use crate::contract::invocation::ToolInvocation;
@@ -112,20 +112,20 @@ impl Engine {
     }
 
     fn look_up(&self, call: &ToolInvocation) -> Result<FoundTool, Refused> {
-        let named = match resolve(self.lookup.as_ref(), call) {
-            Resolved::Loaded(tool) => return Ok(tool),
-            Resolved::Session(named) | Resolved::Unknown(named) => named,
-        };
-        // A caller with a set isn't told what exists beside it.
-        let names = [call.tool_name.clone()];
+        let resolved = resolve(self.lookup.as_ref(), call);
+        // A14: before anything else, since a caller with a set isn't told of what is beside it,
+        // neither that it exists nor what arguments it takes.
+        let names = resolved.names(call);
         if let Some(refusal) = gate::refuse_unlisted(&names, call.allowed_tools.as_deref()) {
             return Err(refused(refusal));
         }
-        if call.session_tools.iter().any(|tool| tool.name == call.tool_name) {
-            let why = "no client that runs this session's own tools is connected".to_owned();
-            return Err(Refused(Outcome::Unavailable, why));
+        match resolved {
+            Resolved::Loaded(tool) => Ok(tool),
+            Resolved::Session(named) => Err(Refused(Outcome::Unavailable, not_connected(&named))),
+            Resolved::Unknown(named) => {
+                Err(Refused(Outcome::NotFound, not_found(self.lookup.as_ref(), &named)))
+            }
         }
-        Err(Refused(Outcome::NotFound, not_found(self.lookup.as_ref(), &named)))
     }
 
     fn admit(

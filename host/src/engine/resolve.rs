@@ -19,6 +19,17 @@ pub(super) enum Resolved {
     Unknown(NamedTool),
 }
 
+impl Resolved {
+    /// The names that a caller's set may hold it by, the one that was asked for first.
+    pub(super) fn names(&self, call: &ToolInvocation) -> Vec<String> {
+        let mut names = vec![call.tool_name.clone()];
+        if let Self::Loaded(tool) = self {
+            names.extend([tool.descriptor.id.to_string(), tool.descriptor.wire_name.clone()]);
+        }
+        names
+    }
+}
+
 /// Resolves a name in the order of A10. A missing instance is a normal path.
 pub(super) fn resolve(lookup: &dyn ToolLookup, call: &ToolInvocation) -> Resolved {
     let name = &call.tool_name;
@@ -32,6 +43,12 @@ pub(super) fn resolve(lookup: &dyn ToolLookup, call: &ToolInvocation) -> Resolve
         }
         None => Resolved::Unknown(NamedTool::new(name)),
     }
+}
+
+/// What a tool of the caller's session is answered with.
+pub(super) fn not_connected(tool: &NamedTool) -> String {
+    let shown = clipped_line(&tool.name, NAME_MAX_LEN);
+    format!("`{shown}` is the session's own tool, and no client that runs those is connected")
 }
 
 /// What an unknown name is answered with.

@@ -11,51 +11,18 @@ use super::Engine;
 use super::ports::{FoundTool, ToolLookup, ToolRunner};
 use crate::contract::arguments::{ArgumentCheck, ArgumentFailure};
 use crate::contract::attempt::{Attempt, AttemptEnd, End, ReturnCase, Returned};
-use crate::contract::descriptor::{
-    Isolation, ParallelRule, PluginIdentity, ToolDescriptor, ToolExecutor, ToolSource,
-};
-use crate::contract::effects::{Effect, Effects};
-use crate::contract::ids::{Digest, ToolId};
+use crate::contract::descriptor::{ToolDescriptor, example};
+use crate::contract::effects::Effect;
+use crate::contract::ids::ToolId;
 use crate::contract::invocation::{PermissionLevel, SessionTool, ToolInvocation};
-use crate::contract::limits::Limits;
+use crate::contract::limits::LimitKind;
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::Usage;
 use crate::events::{EventBus, EventKind, Seen};
 
 fn descriptor(read_only: bool) -> ToolDescriptor {
     let effect = if read_only { Effect::proven(true) } else { Effect::assumed(false) };
-    ToolDescriptor {
-        id: "fake.tool".parse().unwrap(),
-        wire_name: "fake_tool".into(),
-        title: None,
-        description: String::new(),
-        documented: false,
-        source: ToolSource::Plugin,
-        executor: ToolExecutor::Server,
-        isolation: Isolation::Sandbox,
-        server_id: None,
-        original_name: None,
-        plugin: PluginIdentity {
-            name: "fake".parse().unwrap(),
-            version: None,
-            digest: Digest::of(b""),
-        },
-        input_schema: json!({"type": "object"}),
-        output_schema: None,
-        examples: Vec::new(),
-        effects: Effects {
-            read_only: effect,
-            cannot_write_files: effect,
-            closed_world: effect,
-            deterministic: effect,
-            destructive: effect,
-            idempotent: effect,
-        },
-        needs: Vec::new(),
-        parallel: ParallelRule { sequential: false, locks: Vec::new() },
-        requires_approval: false,
-        limits: Limits::default(),
-    }
+    example("fake.tool", effect)
 }
 
 struct OneTool(ToolDescriptor);
@@ -122,8 +89,11 @@ fn engine(
 ) -> (Engine, Arc<Told>, EventBus) {
     let told = Told { runs: AtomicUsize::new(0), seen: Mutex::default(), behave, pause };
     let (told, bus) = (Arc::new(told), EventBus::new(|| 0));
-    let lookup = Arc::new(OneTool(descriptor(read_only)));
-    (Engine::new(lookup, Arc::clone(&told) as _, bus.clone()), told, bus)
+    (engine_of(descriptor(read_only), &told, &bus), told, bus)
+}
+
+fn engine_of(tool: ToolDescriptor, told: &Arc<Told>, bus: &EventBus) -> Engine {
+    Engine::new(Arc::new(OneTool(tool)), Arc::clone(told) as _, bus.clone())
 }
 
 fn call(tool: &str, arguments: &str) -> ToolInvocation {
@@ -168,6 +138,24 @@ async fn a14_the_allowed_set_is_checked_before_anything_is_told() {
         call.allowed_tools = Some(allowed.into_iter().map(str::to_owned).collect());
         assert_eq!(outcome(true, call).await, expected, "{name}");
     }
+}
+
+#[tokio::test]
+async fn a14_a_tool_outside_the_set_answers_like_one_that_isnt_there_whatever_its_arguments() {
+    let (engine, told, _) = engine(true, Box::new(answered), None);
+    for arguments in ["{}", "{", r#"{"bad":1}"#] {
+        let mut contents = Vec::new();
+        for name in ["fake.tool", "fake_tool", "fake_loot"] {
+            let mut call = call(name, arguments);
+            call.allowed_tools = Some(vec!["other.tool".to_owned()]);
+            let result = engine.call(call, CancellationToken::new()).await;
+            assert_eq!(result.outcome, Outcome::NotAllowed, "{name} {arguments}");
+            contents.push(result.content.replace(name, "it"));
+        }
+        contents.dedup();
+        assert_eq!(contents.len(), 1, "{contents:?}");
+    }
+    assert_eq!(told.runs.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
@@ -233,6 +221,29 @@ async fn the_callers_timeout_only_tightens_the_deadline() {
         let mut call = call("fake.tool", "{}");
         call.timeout = timeout.map(Duration::from_secs);
         let result = engine.call(call, CancellationToken::new()).await;
+        assert_eq!(result.outcome, Outcome::Success, "{:?}", result.error_message);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_due_at_the_nearer_of_its_own_deadline_and_its_attempts() {
+    for (call_ms, attempt_ms, due_ms, due_by) in [
+        (700, 30_000, 700, LimitKind::CallDeadline),
+        (120_000, 300, 300, LimitKind::AttemptDeadline),
+    ] {
+        let start = tokio::time::Instant::now();
+        let check = move |attempt: &Attempt| {
+            let left = attempt.deadline.duration_since(start.into_std());
+            assert_eq!(left, Duration::from_millis(due_ms));
+            assert_eq!(attempt.deadline_kind, due_by);
+            answered(attempt)
+        };
+        let (_, told, bus) = engine(true, Box::new(check), None);
+        let mut tool = descriptor(true);
+        tool.limits.set(LimitKind::CallDeadline, call_ms).unwrap();
+        tool.limits.set(LimitKind::AttemptDeadline, attempt_ms).unwrap();
+        let engine = engine_of(tool, &told, &bus);
+        let result = engine.call(call("fake.tool", "{}"), CancellationToken::new()).await;
         assert_eq!(result.outcome, Outcome::Success, "{:?}", result.error_message);
     }
 }

@@ -6,7 +6,8 @@ use crate::contract::escape::clipped_line;
 /// Longest tool name that is repeated, in bytes.
 const NAME_MAX_LEN: usize = 128;
 
-/// Refuses a tool none of whose names is in the set. No set means every tool.
+/// Refuses a tool none of whose names is in the set. No set means every tool. The first name is the
+/// one that was asked for, and the only one that is repeated: another would tell that it exists.
 pub fn refuse_unlisted(names: &[String], allowed: Option<&[String]>) -> Option<Refusal> {
     let allowed = allowed?;
     if names.iter().any(|name| allowed.contains(name)) {

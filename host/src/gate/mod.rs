@@ -1,7 +1,9 @@
 //! Decides whether a call may run. Sees the descriptor and the caller's context, runs nothing.
 //!
-//! For now by rule alone: the allowed set, the caller's level, and what is proven of the tool. What
-//! would need a person is answered `Ask`, and whoever holds no approver must treat that as no.
+//! For now by rule alone, in two steps: `refuse_unlisted`, by the allowed set, as soon as the name
+//! is known; and `decide`, by the caller's level and what is proven of the tool, when the arguments
+//! are. What would need a person is answered `Ask`, and whoever holds no approver must treat that
+//! as no.
 
 mod allowed;
 mod level;
@@ -12,11 +14,7 @@ use crate::contract::invocation::ToolInvocation;
 
 pub use allowed::refuse_unlisted;
 
-/// The stages in their order: the first that refuses decides, since any deny wins.
+/// Whether a call of a tool that the caller's set holds may run.
 pub fn decide(tool: &ToolDescriptor, call: &ToolInvocation) -> Decision {
-    let names = [tool.id.to_string(), tool.wire_name.clone()];
-    if let Some(refusal) = refuse_unlisted(&names, call.allowed_tools.as_deref()) {
-        return Decision::Deny(refusal);
-    }
     level::decide_by_level(tool, call.permission_level)
 }

@@ -7,7 +7,7 @@
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
@@ -15,8 +15,15 @@ use crate::contract::ids::Digest;
 
 /// Files that are kept; the least recently used go first.
 const KEPT_FILES: usize = 128;
-/// Bytes of one file that are read; componentize-py's 18 MB compile to about 40.
-const CODE_MAX_LEN: u64 = 1 << 30;
+/// Bytes that are kept, in all files, and so the most that one is read for; the least recently used
+/// go first. componentize-py's 18 MB compile to about 40.
+const KEPT_BYTES: u64 = 1 << 30;
+/// The ending of kept code.
+const CODE: &str = "code";
+/// The ending of a file that isn't whole yet. A process that is killed leaves it behind.
+const PART: &str = "part";
+/// No file takes as long to be written, so whoever wrote this one is gone.
+const PART_MAX_AGE: Duration = Duration::from_secs(60 * 60);
 /// Bytes of the checksum before the code.
 const CHECKSUM_LEN: usize = 32;
 
@@ -67,7 +74,7 @@ impl CodeStore {
         std::fs::symlink_metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
         let file = std::fs::File::open(path).ok()?;
         let mut stored = Vec::new();
-        (&file).take(CODE_MAX_LEN).read_to_end(&mut stored).ok()?;
+        (&file).take(KEPT_BYTES).read_to_end(&mut stored).ok()?;
         let code = stored.split_off(CHECKSUM_LEN.min(stored.len()));
         if checksum_of(plugin, engine, &code) != *stored {
             return None;
@@ -90,7 +97,8 @@ impl CodeStore {
     /// All or nothing: a reader sees the old file, the new one, or none.
     fn write_whole(&self, plugin: &Digest, engine: &str, code: &[u8]) -> std::io::Result<()> {
         // Removed by its own drop, unless it gets the name that is read.
-        let mut part = tempfile::NamedTempFile::new_in(&self.folder)?;
+        let mut part =
+            tempfile::Builder::new().suffix(&format!(".{PART}")).tempfile_in(&self.folder)?;
         part.write_all(&checksum_of(plugin, engine, code))?;
         part.write_all(code)?;
         part.as_file().sync_all()?;
@@ -99,23 +107,36 @@ impl CodeStore {
     }
 
     fn path(&self, plugin: &Digest, engine: &str) -> PathBuf {
-        self.folder.join(format!("{plugin}-{engine}.code"))
+        self.folder.join(format!("{plugin}-{engine}.{CODE}"))
     }
 
     fn prune(&self) {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
-        let mut files: Vec<_> = entries
-            .flatten()
-            .filter(|entry| entry.path().extension().is_some_and(|end| end == "code"))
-            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-            .collect();
-        files.sort();
-        let excess = files.len().saturating_sub(KEPT_FILES);
-        for (_, path) in files.into_iter().take(excess) {
-            // Another process may have been first.
-            drop(std::fs::remove_file(path));
+        let mut kept = Vec::new();
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let Ok(metadata) = std::fs::symlink_metadata(&path) else { continue };
+            let Ok(used) = metadata.modified() else { continue };
+            let ends_in = |ending| path.extension().is_some_and(|end| end == ending);
+            if ends_in(CODE) {
+                kept.push((used, metadata.len(), path));
+            } else if ends_in(PART) && used.elapsed().is_ok_and(|age| age > PART_MAX_AGE) {
+                remove(&path);
+            }
+        }
+        kept.sort();
+        let mut bytes: u64 = 0;
+        for (index, (_, len, path)) in kept.iter().rev().enumerate() {
+            bytes = bytes.saturating_add(*len);
+            if index >= KEPT_FILES || bytes > KEPT_BYTES {
+                remove(path);
+            }
         }
     }
+}
+
+/// Another process may have been first, and what stays is met again next time.
+fn remove(path: &Path) {
+    drop(std::fs::remove_file(path));
 }
 
 /// Binds code to its name: a file under another's name would run one plugin in place of another.
@@ -214,5 +235,39 @@ mod tests {
             store.write(&Digest::of(&index.to_le_bytes()), "e", b"x");
         }
         assert_eq!(std::fs::read_dir(&store.folder).unwrap().count(), KEPT_FILES);
+    }
+
+    fn store_with(files: &[(&str, u64, u64)]) -> (tempfile::TempDir, CodeStore) {
+        let root = tempfile::tempdir().unwrap();
+        let store = CodeStore::open(&root.path().join("code")).unwrap();
+        for (name, len, hours_old) in files {
+            let file = std::fs::File::create(store.folder.join(name)).unwrap();
+            file.set_len(*len).unwrap();
+            let age = Duration::from_secs(60 * 60 * hours_old + 60);
+            file.set_modified(SystemTime::now() - age).unwrap();
+        }
+        store.write(&digest(), "e", b"native");
+        (root, store)
+    }
+
+    fn has(store: &CodeStore, name: &str) -> bool {
+        store.folder.join(name).exists()
+    }
+
+    #[test]
+    fn the_bytes_of_all_files_are_bounded_and_the_least_recently_used_go() {
+        let third = KEPT_BYTES / 3;
+        let files = [("a.code", third, 3), ("b.code", third, 4), ("c.code", third, 2)];
+        let (_root, store) = store_with(&files);
+        assert!(store.read(&digest(), "e").is_some());
+        assert_eq!([has(&store, "a.code"), has(&store, "b.code")], [true, false]);
+        assert!(has(&store, "c.code"));
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_swept_and_what_another_writes_is_not() {
+        let files = [("old.part", 9, 2), ("new.part", 9, 0), ("old.text", 9, 2)];
+        let (_root, store) = store_with(&files);
+        assert!(!has(&store, "old.part") && has(&store, "new.part") && has(&store, "old.text"));
     }
 }

@@ -64,7 +64,7 @@ fn lowered(limits: &Limits, tags: &Tags) -> Limits {
         (LimitKind::AttemptDeadline, timeout),
         (LimitKind::Fuel, tags.fuel),
         (LimitKind::Memory, tags.memory),
-        (LimitKind::OutputKept, tags.output),
+        // What is above it is kept, and the model is told where.
         (LimitKind::OutputShown, tags.output),
     ];
     let mut limits = limits.clone();
@@ -93,5 +93,14 @@ mod tests {
         assert_eq!(limits.get(LimitKind::Fuel).origin, LimitOrigin::Tag);
         assert_eq!(limits.get(LimitKind::AttemptDeadline).origin, LimitOrigin::Default);
         assert_eq!(limits.get(LimitKind::Memory).origin, LimitOrigin::Default);
+    }
+
+    #[test]
+    fn the_output_tag_lowers_what_is_shown_and_not_what_is_kept() {
+        let tags = Tags { output: Some(1), ..Tags::default() };
+        let limits = lowered(&Limits::default(), &tags);
+        assert_eq!(limits.get(LimitKind::OutputShown).value, 1);
+        assert_eq!(limits.get(LimitKind::OutputShown).origin, LimitOrigin::Tag);
+        assert_eq!(limits.get(LimitKind::OutputKept).origin, LimitOrigin::Default);
     }
 }

@@ -74,6 +74,16 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_holds_a_bounded_number_of_plugins() {
+        let root = tempfile::tempdir().unwrap();
+        let add = |index| std::fs::write(root.path().join(format!("p{index}.wasm")), "").unwrap();
+        (0..PLUGINS_MAX).for_each(add);
+        assert_eq!(find_plugins(root.path()).unwrap().len(), PLUGINS_MAX);
+        add(PLUGINS_MAX);
+        assert!(matches!(find_plugins(root.path()), Err(DiscoverError::TooMany(_))));
+    }
+
+    #[test]
     fn nothing_to_find_is_said() {
         let root = tempfile::tempdir().unwrap();
         assert!(matches!(find_plugins(root.path()), Err(DiscoverError::Empty(_))));

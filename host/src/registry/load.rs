@@ -5,26 +5,23 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use belljar_metadata::{FunctionMetadata, PluginMetadata};
+use belljar_metadata::PluginMetadata;
 
 use super::code_store::CodeStore;
-use super::descriptor::{Parts, describe};
-use super::effects::effective_grants;
-use super::names::{NameError, plugin_name, tool_names};
-use super::words::{lies, need, path_of, words_of};
+use super::names::{NameError, plugin_name};
+use super::tools::Making;
+use super::words::{lies, need, path_of};
 use crate::contract::descriptor::{Need, PluginIdentity, ToolDescriptor, ToolSource};
 use crate::contract::escape::clipped_line;
 use crate::contract::grants::Grants;
-use crate::contract::ids::{Digest, PluginName, ToolId, ToolName};
+use crate::contract::ids::{Digest, PluginName};
 use crate::contract::limits::Limits;
 use crate::sandbox::{
-    Compiled, ComponentError, Entry, ExportedFunction, Held, OpenError, Sandbox, SandboxedTool,
+    Compiled, ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool,
 };
 
-/// Tools one plugin may have; more functions are listed as unsupported.
-const TOOLS_MAX: usize = 256;
 /// componentize-py exports an instance of this name, which belongs to its runtime.
-const INTERNAL_INTERFACE: &str = "exports";
+pub(super) const TOOLCHAIN_INTERFACE: &str = "exports";
 
 /// What is to be loaded, and what it is given.
 #[derive(Debug, Clone)]
@@ -137,7 +134,7 @@ impl Loader {
             unsupported: Vec::new(),
             findings,
         };
-        self.add_tools(&mut plugin, file, &metadata, &compiled, functions)?;
+        Making::new(&self.sandbox, file, &metadata, &compiled)?.add_tools(&mut plugin, functions);
         if plugin.tools.is_empty() {
             plugin.findings.push("it exports no function that can be a tool".to_owned());
         }
@@ -160,84 +157,10 @@ impl Loader {
         }
         Ok(compiled)
     }
-
-    fn add_tools(
-        &self,
-        plugin: &mut LoadedPlugin,
-        file: &PluginFile,
-        metadata: &PluginMetadata,
-        compiled: &Arc<Compiled>,
-        functions: Vec<ExportedFunction>,
-    ) -> Result<(), LoadError> {
-        let (internal, functions): (Vec<_>, Vec<_>) =
-            functions.into_iter().partition(|f| f.interface.as_deref() == Some(INTERNAL_INTERFACE));
-        for function in internal {
-            plugin.refuse(&function, "it belongs to the toolchain's runtime".to_owned());
-        }
-        let names: Vec<_> =
-            functions.iter().map(|f| (f.interface.as_deref(), f.name.as_str())).collect();
-        let names = tool_names(&names);
-        for (function, name) in functions.iter().zip(names) {
-            let Some(name) = name else {
-                plugin.refuse(function, "its name isn't its own, or no tool's name".to_owned());
-                continue;
-            };
-            if plugin.tools.len() >= TOOLS_MAX {
-                plugin.refuse(function, format!("a plugin may have {TOOLS_MAX} tools"));
-                continue;
-            }
-            self.add_tool(plugin, file, metadata, compiled, function, name)?;
-        }
-        Ok(())
-    }
-
-    fn add_tool(
-        &self,
-        plugin: &mut LoadedPlugin,
-        file: &PluginFile,
-        metadata: &PluginMetadata,
-        compiled: &Arc<Compiled>,
-        function: &ExportedFunction,
-        name: ToolName,
-    ) -> Result<(), LoadError> {
-        let unsaid = FunctionMetadata::default();
-        let said = metadata.functions.get(&path_of(function)).unwrap_or(&unsaid);
-        let rich = compiled.imports_rich_output();
-        let entry = match Entry::plan(function, &words_of(said), rich) {
-            Ok(entry) => Arc::new(entry),
-            Err(error) => {
-                plugin.refuse(function, error.to_string());
-                return Ok(());
-            }
-        };
-        let odd = entry.findings().iter().map(|odd| clipped_line(&format!("{name}: {odd}"), 300));
-        plugin.findings.extend(odd);
-        let grants = effective_grants(&file.grants, &said.tags);
-        let held = Held {
-            read_only: said.tags.read_only,
-            may_want_folders: may_want_folders(metadata, said),
-        };
-        let access = self.sandbox.open(&grants, held)?;
-        let id = ToolId { plugin: plugin.identity.name.clone(), tool: name };
-        let descriptor = describe(Parts {
-            id,
-            plugin,
-            function,
-            said,
-            entry: &entry,
-            grants: &grants,
-            limits: &file.limits,
-        });
-        plugin.tools.push(LoadedTool {
-            descriptor: Arc::new(descriptor),
-            sandboxed: SandboxedTool::new(Arc::clone(compiled), function, entry, access),
-        });
-        Ok(())
-    }
 }
 
 impl LoadedPlugin {
-    fn refuse(&mut self, function: &ExportedFunction, reason: String) {
+    pub(super) fn refuse(&mut self, function: &ExportedFunction, reason: String) {
         let function = clipped_line(&path_of(function), 200);
         self.unsupported.push(Unsupported { function, reason });
     }
@@ -266,7 +189,7 @@ fn identify(
     let mut interfaces: Vec<&str> =
         functions.iter().filter_map(|function| function.interface.as_deref()).collect();
     interfaces.dedup();
-    interfaces.retain(|interface| *interface != INTERNAL_INTERFACE);
+    interfaces.retain(|interface| *interface != TOOLCHAIN_INTERFACE);
     let name = match &file.name {
         Some(name) => name.clone(),
         None => plugin_name(metadata.name.as_deref(), &interfaces, &file.stem)?,
@@ -274,15 +197,8 @@ fn identify(
     Ok(PluginIdentity { name, version: metadata.version.clone(), digest })
 }
 
-/// Whether a tool may be after a folder: it or its world says so, or its plugin names no need.
-fn may_want_folders(metadata: &PluginMetadata, said: &FunctionMetadata) -> bool {
-    let mut needs = said.needs.iter().chain(&metadata.needs);
-    let names_none = all_needs(metadata).is_empty();
-    names_none || needs.any(|need| matches!(need, belljar_metadata::Need::Dir { .. }))
-}
-
 /// What the plugin and all its functions say they want, each once.
-fn all_needs(metadata: &PluginMetadata) -> Vec<Need> {
+pub(super) fn all_needs(metadata: &PluginMetadata) -> Vec<Need> {
     let said = metadata.functions.values().flat_map(|function| &function.needs);
     let mut needs: Vec<Need> = Vec::new();
     for one in metadata.needs.iter().chain(said).map(need) {

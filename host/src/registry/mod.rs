@@ -9,6 +9,7 @@ mod discover;
 mod effects;
 mod load;
 mod names;
+mod tools;
 mod words;
 
 /// Largest component that is looked at, in bytes.

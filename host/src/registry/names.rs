@@ -16,8 +16,10 @@ const HASH_LEN: usize = 12;
 /// Why a name can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It belongs to the host.
-    #[error("the name `{0}` is reserved; give the plugin another with --plugin NAME=FILE")]
+    /// It belongs to the host, or looks as if it did.
+    #[error(
+        "the name `{0}` is reserved or looks so; give the plugin another with --plugin NAME=FILE"
+    )]
     Reserved(PluginName),
     /// Nothing gives the plugin a usable name.
     #[error("`{0}` can't name a plugin; give it one with --plugin NAME=FILE")]
@@ -49,11 +51,20 @@ pub fn wire_name(id: &ToolId) -> String {
     format!("{prefix}_{hash}")
 }
 
-/// What two names that a person would confuse have in common (UTS 39), separators folded.
-fn skeleton(name: &str) -> String {
-    let folded: String =
-        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    unicode_security::skeleton(&folded).collect()
+/// What names that a person would confuse have in common (UTS 39), separators and case folded: one
+/// form by case (`FILES` is `files`), one by sight (`paypaI` is `paypal`). Two names that share
+/// either look alike.
+fn lookalike_forms(name: &str) -> [String; 2] {
+    let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    // Whether `I` is an `i` or an `l` depends on which of the two steps is first.
+    [settled(&folded.to_ascii_lowercase()), settled(&folded)]
+}
+
+/// The skeleton in one case, twice: what the first round lowers (`0` became `O`) has a skeleton of
+/// its own. A third round changes nothing more.
+fn settled(name: &str) -> String {
+    let round = |text: &str| unicode_security::skeleton(text).collect::<String>().to_lowercase();
+    round(&round(name))
 }
 
 /// The names in use.
@@ -66,17 +77,21 @@ pub(super) struct Names {
 impl Names {
     /// Takes a plugin's name.
     pub(super) fn take_plugin(&mut self, name: &PluginName) -> Result<(), NameError> {
-        if RESERVED_PLUGINS.contains(&name.as_str()) {
+        let forms = lookalike_forms(name.as_str());
+        if RESERVED_PLUGINS
+            .iter()
+            .any(|own| lookalike_forms(own).iter().any(|it| forms.contains(it)))
+        {
             return Err(NameError::Reserved(name.clone()));
         }
-        if let Some(other) = self.plugins.get(&skeleton(name.as_str())) {
+        if let Some(other) = forms.iter().find_map(|form| self.plugins.get(form)) {
             return Err(if other == name {
                 NameError::Taken(name.clone())
             } else {
                 NameError::Confusable(other.clone(), name.clone())
             });
         }
-        self.plugins.insert(skeleton(name.as_str()), name.clone());
+        self.plugins.extend(forms.map(|form| (form, name.clone())));
         Ok(())
     }
 
@@ -91,16 +106,18 @@ impl Names {
 }
 
 /// A plugin's own name: its section's, else the WIT package of its one interface, else the file's.
+/// Interfaces of WASI say what it can be run as, not what it is.
 pub(super) fn plugin_name(
     section: Option<&str>,
     interfaces: &[&str],
     stem: &str,
 ) -> Result<PluginName, NameError> {
-    let from_package = match interfaces {
-        [one] => one.split_once(':').and_then(|(namespace, rest)| {
-            let (package, _interface) = rest.split_once('/')?;
-            (namespace != "wasi").then_some(package)
-        }),
+    let mut own = interfaces.iter().filter(|interface| !interface.starts_with("wasi:"));
+    let from_package = match (own.next(), own.next()) {
+        (Some(one), None) => one
+            .split_once(':')
+            .and_then(|(_namespace, rest)| rest.split_once('/'))
+            .map(|(package, _interface)| package),
         _ => None,
     };
     let name = match section.or(from_package) {
@@ -181,8 +198,38 @@ mod tests {
             let error = names.take_plugin(&lookalike.parse().unwrap()).unwrap_err().to_string();
             assert!(error.contains("`fs-read`") && error.contains(lookalike), "{error}");
         }
-        names.take_plugin(&"paypal".parse().unwrap()).unwrap();
-        assert!(names.take_plugin(&"paypa1".parse().unwrap()).is_err());
+        for (first, second) in [
+            ("paypal", "paypa1"),
+            ("paypal", "paypaI"),
+            ("paypaI", "PAYPAL"),
+            ("codec", "c0dec"),
+            ("c0dec", "CODEC"),
+            ("files", "FILES"),
+            ("files", "fi1es"),
+            ("modern", "modem"),
+        ] {
+            let mut names = Names::default();
+            names.take_plugin(&first.parse().unwrap()).unwrap();
+            let error = names.take_plugin(&second.parse().unwrap()).unwrap_err();
+            assert!(matches!(error, NameError::Confusable(..)), "{first} {second}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_lookalike_form_is_its_own() {
+        for c in ('0'..='9').chain('A'..='Z').chain('a'..='z') {
+            for form in lookalike_forms(&c.to_string()) {
+                assert_eq!(lookalike_forms(&form), [form.clone(), form], "{c}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_nobody_confuses_stand_beside_each_other() {
+        let mut names = Names::default();
+        for name in ["codec", "files", "search", "paypal", "mail", "mall", "a1", "b2"] {
+            names.take_plugin(&name.parse().unwrap()).unwrap();
+        }
     }
 
     #[test]
@@ -190,6 +237,10 @@ mod tests {
         for name in RESERVED_PLUGINS {
             let error = Names::default().take_plugin(&name.parse().unwrap()).unwrap_err();
             assert!(matches!(error, NameError::Reserved(_)));
+        }
+        for name in ["Belljar", "be11jar", "MCP", "j0bs", "re-sults"] {
+            let error = Names::default().take_plugin(&name.parse().unwrap()).unwrap_err();
+            assert!(matches!(error, NameError::Reserved(_)), "{name}: {error}");
         }
     }
 
@@ -201,6 +252,7 @@ mod tests {
         assert_eq!(name(Some("said"), &["acme:weather/weather@1.2.0"]), "said");
         assert_eq!(name(None, &["acme:weather/weather@1.2.0"]), "weather");
         assert_eq!(name(None, &["wasi:cli/run@0.2.0"]), "stem");
+        assert_eq!(name(None, &["wasi:cli/run@0.2.0", "acme:weather/x"]), "weather");
         assert_eq!(name(None, &["a:b/c", "a:d/e"]), "stem");
         let stem = |stem| plugin_name(None, &[], stem).map(|name| name.to_string());
         assert_eq!(stem("my_first plugin.v2").as_deref(), Ok("my-first-plugin-v2"));

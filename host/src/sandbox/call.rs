@@ -6,11 +6,13 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::ComponentExportIndex;
 
+use super::capability::files::FileWatch;
 use super::classify::{Phase, backtrace, classify};
 use super::codec;
 use super::command;
@@ -135,7 +137,7 @@ async fn outcome_of(running: &mut Running, attempt: &Attempt) -> Report {
         () = attempt.cancel.cancelled() => cut_off(End::Interrupted),
         () = tokio::time::sleep_until(outer.into()) => {
             let waiting = "the tool was still waiting for the host".to_owned();
-            cut_off(End::Guest(GuestFault::Limit(LimitKind::AttemptDeadline, waiting)))
+            cut_off(End::Guest(GuestFault::Limit(attempt.deadline_kind, waiting)))
         }
     }
 }
@@ -180,16 +182,18 @@ async fn guest(
     let peak_bytes = meter.peak_bytes();
     let (end, note) = match result {
         Ok(returned) => (End::Returned(returned), None),
-        Err(error) => (classify(&error, phase, meter, limits), backtrace(&error)),
+        Err(error) => (classify(&error, phase, meter, &attempt), backtrace(&error)),
     };
     Report { end, fuel, peak_bytes, note }
 }
 
 fn speak(attempt: &Attempt, gathered: &Gathered, note: Option<String>) {
+    let share = attempt.limits.size(LimitKind::Stdio) / 2;
     for (stream, printed) in
         [(Stream::Stdout, &gathered.stdout), (Stream::Stderr, &gathered.stderr)]
     {
-        if let Some((text, dropped)) = printed.take() {
+        // A command's stdout is kept as output; what it leaves behind unfinished is only printed.
+        if let Some((text, dropped)) = printed.within(share).take() {
             attempt.sink.printed(stream, text, dropped);
         }
     }
@@ -202,7 +206,7 @@ fn speak(attempt: &Attempt, gathered: &Gathered, note: Option<String>) {
 }
 
 /// A guest that runs. Dropped while a file operation still blocks, it goes to the reaper with its
-/// permit, whoever dropped it.
+/// permit, whoever dropped it; so does the permit of one that ended with an operation it began.
 struct Running {
     guest: Option<Pin<Box<dyn Future<Output = Report> + Send>>>,
     ended: CancellationToken,
@@ -230,19 +234,52 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let Some(guest) = self.guest.take() else { return };
         self.ended.cancel();
-        self.gathered.files.close();
-        if self.gathered.files.is_busy() {
-            let held = self.held.take();
-            self.reaper.take(Box::pin(async move {
-                guest.await;
-                drop(held);
-            }));
+        let files = self.gathered.files.clone();
+        files.close();
+        if !files.is_busy() {
+            return;
         }
+        let (guest, held) = (self.guest.take(), self.held.take());
+        self.reaper.take(Box::pin(async move {
+            if let Some(guest) = guest {
+                until_idle(guest, &files).await;
+            }
+            files.idle().await;
+            drop(held);
+        }));
     }
+}
+
+/// Polls a guest that is past its end only while a file operation needs it to: what else it might
+/// wait for is not waited for.
+async fn until_idle(mut guest: Pin<Box<dyn Future<Output = Report> + Send>>, files: &FileWatch) {
+    std::future::poll_fn(|context| {
+        let ended = !files.is_busy() || guest.as_mut().poll(context).is_ready();
+        if ended || !files.is_busy() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_guest_past_its_end_is_let_go_when_its_file_operation_ends() {
+        let files = FileWatch::new(false, true);
+        let operation = files.begin().unwrap();
+        // What it waits for next would never come.
+        let guest = Box::pin(async move {
+            tokio::task::yield_now().await;
+            drop(operation);
+            std::future::pending().await
+        });
+        until_idle(guest, &files).await;
+        assert!(!files.is_busy());
+    }
 }

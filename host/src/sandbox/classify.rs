@@ -1,7 +1,7 @@
 //! From wasmtime's error to one of the typed ends.
 //!
-//! Our own types first, then wasmtime's, then two messages that have no type in wasmtime 48; each
-//! of those has a hostile guest whose test fails when the words change.
+//! Our own types first, then wasmtime's, then messages that have no type in wasmtime 48. Where one of
+//! those changes its words, the end is told as a crash instead; hostile guests notice it.
 
 use wasmtime::component::ResourceTableError;
 use wasmtime::{Error, PoolConcurrencyLimitError, Trap, WasmBacktrace};
@@ -10,8 +10,8 @@ use wasmtime_wasi::I32Exit;
 use super::codec::{FromValError, ToValError};
 use super::fault::HostEnd;
 use super::limiter::Meter;
-use crate::contract::attempt::{End, GuestFault, RunnerRefusal};
-use crate::contract::limits::{LimitKind, Limits};
+use crate::contract::attempt::{Attempt, End, GuestFault, RunnerRefusal};
+use crate::contract::limits::LimitKind;
 
 /// wasmtime 48, `component/func/options.rs`.
 const LIFTED_TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
@@ -32,9 +32,10 @@ pub(crate) enum Phase {
 }
 
 /// Says what an error means.
-pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, limits: &Limits) -> End {
+pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, attempt: &Attempt) -> End {
+    let limits = &attempt.limits;
     if let Some(end) = error.downcast_ref::<HostEnd>() {
-        return own_end(end);
+        return own_end(end, attempt.deadline_kind);
     }
     let trap = error.downcast_ref::<Trap>();
     if trap == Some(&Trap::OutOfFuel) {
@@ -76,17 +77,18 @@ pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, limits: &Limi
     }
     match (trap, phase) {
         (Some(trap), _) => End::Guest(GuestFault::Trapped(trap.to_string())),
-        // While a guest is called, what isn't a trap is a value that breaks the component model.
-        (None, Phase::Calling) => End::Guest(GuestFault::Trapped(first_words(error))),
-        (None, Phase::Instantiating) => End::Host(first_words(error)),
+        // A machine that has no memory or descriptor for an instance says so as an IO error.
+        (None, Phase::Instantiating) if error.is::<std::io::Error>() => {
+            End::Host(first_words(error))
+        }
+        // Whatever runs guest code and is no trap is a value that breaks the component model.
+        (None, _) => End::Guest(GuestFault::Trapped(first_words(error))),
     }
 }
 
-fn own_end(end: &HostEnd) -> End {
+fn own_end(end: &HostEnd, deadline: LimitKind) -> End {
     match end {
-        HostEnd::DeadlinePassed => {
-            limit(LimitKind::AttemptDeadline, "the tool was still running".to_owned())
-        }
+        HostEnd::DeadlinePassed => limit(deadline, "the tool was still running".to_owned()),
         HostEnd::Cancelled => End::Interrupted,
         HostEnd::Limit(kind, asked) => limit(*kind, asked.clone()),
     }

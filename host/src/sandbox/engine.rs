@@ -9,8 +9,9 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 
 use super::ticker::Ticker;
 
-/// Slots of the pool: calls at once, plus calls whose store still waits for a blocked file.
-pub(crate) const POOL_SLOTS: u32 = super::permits::HOST_CALLS + super::reaper::BLOCKED_CALLS;
+/// Slots of the pool. A call whose store still waits for a blocked file keeps its permit, so permits
+/// are all there is; a few more are for stores that are being torn down.
+pub(crate) const POOL_SLOTS: u32 = super::permits::HOST_CALLS + 8;
 /// Memories one component may bring; a Rust or JS component brings one, a linked Python one too.
 const MEMORIES_PER_COMPONENT: u32 = 8;
 /// Tables one component may bring.

@@ -33,15 +33,6 @@ impl std::fmt::Debug for Sandbox {
     }
 }
 
-/// What a tool's own words say of its access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
-    /// Its tag holds it to reading.
-    pub read_only: bool,
-    /// It says that it needs a folder, or its plugin names no need at all.
-    pub may_want_folders: bool,
-}
-
 /// Why a tool's grants can't be opened.
 pub type OpenError = FolderError;
 
@@ -90,15 +81,13 @@ impl Sandbox {
         self.0.engine.compatibility()
     }
 
-    /// Opens what a tool was granted.
+    /// Opens what a plugin was granted; its tools share what was opened.
     ///
     /// # Errors
     /// A folder that is missing or not ours to open.
-    pub fn open(&self, grants: &Grants, held: Held) -> Result<Access, OpenError> {
+    pub fn open(&self, grants: &Grants) -> Result<Access, OpenError> {
         let env = grants.env().iter().map(|env| (env.name.clone(), env.value.clone())).collect();
-        let folders = Folders::open(grants)?;
-        let Held { read_only: held_read_only, may_want_folders } = held;
-        Ok(Access { folders, env, held_read_only, may_want_folders })
+        Ok(Access { folders: Folders::open(grants)?, env, ..Access::default() })
     }
 
     /// Runs one attempt. Safe to drop at any await.

@@ -10,7 +10,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Blocked calls that are tolerated at once.
+/// Blocked calls from which on no call with folders is started. Those that had begun before may add
+/// to them; the host's permits, which they keep, bound that.
 pub const BLOCKED_CALLS: u32 = 8;
 
 /// Counts the blocked calls of one host.

@@ -1,5 +1,7 @@
 //! What one store carries: a small context for each capability, and nothing shared with another.
 
+use std::sync::Arc;
+
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
@@ -21,6 +23,7 @@ pub(crate) struct HostState {
     pub(super) denials: Denials,
     pub(super) speech: Speech,
     pub(super) random_max: u64,
+    pub(super) missing_env: Arc<[String]>,
 }
 
 impl std::fmt::Debug for HostState {

@@ -66,6 +66,20 @@ impl Printed {
         (bytes, kept.dropped)
     }
 
+    /// The same within another bound.
+    pub(crate) fn within(&self, max: usize) -> Self {
+        if self.half <= max / 2 {
+            return self.clone();
+        }
+        let smaller = Self::new(max);
+        let (bytes, dropped) = self.take_bytes();
+        smaller.keep(&bytes);
+        let mut kept = smaller.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.dropped += dropped;
+        drop(kept);
+        smaller
+    }
+
     /// The text that was kept, as [`Self::take`] has it; it stays.
     pub(crate) fn peek(&self) -> String {
         self.take().map(|(text, _)| text).unwrap_or_default()
@@ -151,6 +165,15 @@ mod tests {
         let (text, dropped) = printed.take().unwrap();
         assert!(text.len() < 1100, "{}", text.len());
         assert_eq!(dropped, (64 << 20) - 1000);
+    }
+
+    #[test]
+    fn a_smaller_bound_keeps_the_first_and_the_last_of_what_was_kept() {
+        let printed = Printed::new(100);
+        printed.keep(&[b'a'; 50]);
+        printed.keep(&[b'b'; 60]);
+        let (text, dropped) = printed.within(8).take().unwrap();
+        assert_eq!((text.as_str(), dropped), ("aaaa\n[102 bytes dropped]\nbbbb", 102));
     }
 
     #[test]

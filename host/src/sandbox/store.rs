@@ -28,18 +28,34 @@ use super::stdio::Printed;
 use crate::contract::attempt::Attempt;
 use crate::contract::limits::LimitKind;
 
-/// Size of a set of http header fields, in bytes as wasmtime-wasi-http counts them.
-const HTTP_FIELDS_MAX: usize = 64 << 10;
+/// Size of a set of http header fields, in bytes as wasmtime-wasi-http counts them: 8 KiB on the wire
+/// is what most servers take.
+const HTTP_FIELDS_MAX: usize = 16 << 10;
 
 /// What one tool may use: made once when it is loaded.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     pub(crate) folders: Folders,
     pub(crate) env: Arc<[(String, String)]>,
-    /// The tool's own tag made its folders read-only.
-    pub(crate) held_read_only: bool,
-    /// The tool says that it needs a folder, or its plugin names no need at all.
-    pub(crate) may_want_folders: bool,
+    pub(crate) said: Words,
+}
+
+/// What a tool's own words say of its access: they name what is missing and grant nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Words {
+    /// Its tag holds it to reading.
+    pub held_read_only: bool,
+    /// It says that it needs a folder, or its plugin names no need at all.
+    pub may_want_folders: bool,
+    /// Variables it says it needs and wasn't given.
+    pub missing_env: Arc<[String]>,
+}
+
+impl Access {
+    /// The same access for a tool that says so of itself.
+    pub fn of(&self, said: Words) -> Self {
+        Self { said, ..self.clone() }
+    }
 }
 
 /// Handles to what a store gathers, for whoever waits for it.
@@ -61,7 +77,10 @@ impl Gathered {
         };
         Self {
             denials: Denials::default(),
-            files: FileWatch::new(tool.access.held_read_only, tool.access.may_want_folders),
+            files: FileWatch::new(
+                tool.access.said.held_read_only,
+                tool.access.said.may_want_folders,
+            ),
             stdout: Printed::new(stdout_max),
             stderr: Printed::new(half),
         }
@@ -90,6 +109,7 @@ pub(crate) fn new_store(
         denials: gathered.denials.clone(),
         speech: Speech::new(attempt),
         random_max: limits.get(LimitKind::RandomBytes).value,
+        missing_env: Arc::clone(&access.said.missing_env),
     };
     let mut store = Store::new(engine.wasmtime(), state);
     *store.data_mut().filesystem().ctx = access.folders.context();

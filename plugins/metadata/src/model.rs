@@ -145,7 +145,7 @@ pub struct Tags {
     /// `@memory`: the most memory one attempt takes, in bytes, never 0.
     #[serde(rename = "memoryBytes", skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// `@output`: the longest output, in bytes, never 0.
+    /// `@output`: the longest output that the model is shown, in bytes, never 0.
     #[serde(rename = "outputBytes", skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
 }

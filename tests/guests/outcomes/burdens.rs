@@ -58,6 +58,15 @@ pub(super) const ROWS: &[Row] = &[
     Row::new(Rust("hostile"), "open-files", Content("100 files open"), "one file opened 100 times")
         .with(r#"{"path":"notes.txt","count":100}"#)
         .granted(ReadOnly),
+    Row::new(Rust("hostile"), "hold-listings", Call(ToolError), "a thousand listings never read")
+        .with(r#"{"path":".","count":1000}"#)
+        .granted(ReadOnly),
+    Row::new(
+        Rust("hostile"),
+        "build-request",
+        Call(ToolError),
+        "an http request with a megabyte in each of its words, never sent",
+    ),
     Row::new(Wat("random-flood"), "run", Call(Crashed), "4 GiB of random bytes in one request")
         .meets(RandomBytes),
     Row::new(Wat("flood-stdout"), "four-mebibytes", Call(Success), "4 MiB on standard output")

@@ -84,6 +84,20 @@ async fn a_function_that_cant_be_a_tool_is_listed_and_the_others_work() {
 }
 
 #[test]
+fn a_plugin_has_a_bounded_number_of_tools_and_what_is_above_is_listed() {
+    let exports = |count| -> String {
+        (0..count).map(|index| format!("(export \"f{index}\" (func $f))")).collect()
+    };
+    let full = load("stem", &seven(&exports(256)));
+    assert_eq!((tools(&full).len(), only_plugin(&full).unsupported.len()), (256, 0));
+    let over = load("stem", &seven(&exports(257)));
+    assert_eq!(tools(&over).len(), 256);
+    let [last] = &only_plugin(&over).unsupported[..] else { panic!("not one is listed") };
+    assert_eq!(last.function, "f256");
+    assert!(last.reason.contains("256"), "{last:?}");
+}
+
+#[test]
 fn tools_that_models_could_not_tell_apart_are_refused_with_both_owners() {
     let folder = folder_with(&[
         ("a", &seven(r#"(export "b-c" (func $f))"#)),

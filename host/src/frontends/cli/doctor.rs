@@ -1,5 +1,6 @@
 //! `belljar doctor`: whether belljar works on this machine, and what would make it work better.
 
+use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -20,6 +21,9 @@ use crate::contract::outcome::Outcome;
 
 /// Mappings that Linux gives a process unless told otherwise. Each sandbox takes a handful.
 const MAP_COUNT_DEFAULT: u64 = 65_530;
+/// Open files at which nothing is missed: 128 for each of 64 calls at once, and as many again for
+/// belljar itself and what is blocked.
+const OPEN_FILES_ENOUGH: u64 = 16_384;
 /// The SHA-256 of "abc", from FIPS 180-2, appendix B.1.
 const ABC_SHA256: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 /// Timed calls; the middle one is told.
@@ -95,6 +99,7 @@ async fn check_all() -> Vec<Check> {
             checks
         }
     };
+    checks.push(check_open_files(getrlimit(Resource::Nofile).current));
     checks.push(check_map_count(std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()));
     checks
 }
@@ -180,6 +185,22 @@ async fn hash_abc(host: &Host, number: usize) -> Result<(), String> {
     }
 }
 
+/// `None` is no limit.
+fn check_open_files(limit: Option<u64>) -> Check {
+    let name = "open files";
+    match limit {
+        None => check(name, State::Ok, "as many as there may be"),
+        Some(count) if count >= OPEN_FILES_ENOUGH => check(name, State::Ok, count.to_string()),
+        Some(count) => {
+            let found = format!(
+                "{count} is little for many calls at once; raise the hard limit (`ulimit -Hn \
+                 {OPEN_FILES_ENOUGH}`), belljar then takes it"
+            );
+            check(name, State::Hint, found)
+        }
+    }
+}
+
 fn check_map_count(read: Option<String>) -> Check {
     let name = "vm.max_map_count";
     match read.and_then(|text| text.trim().parse::<u64>().ok()) {
@@ -216,6 +237,13 @@ fn text(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn too_few_open_files_are_a_hint_and_not_a_fault() {
+        assert_eq!(check_open_files(Some(1024)).state, State::Hint);
+        assert_eq!(check_open_files(Some(OPEN_FILES_ENOUGH)).state, State::Ok);
+        assert_eq!(check_open_files(None).state, State::Ok);
+    }
 
     #[test]
     fn too_few_mappings_are_a_hint_and_not_a_fault() {

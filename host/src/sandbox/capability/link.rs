@@ -3,11 +3,15 @@
 //! WASI as wasmtime has it goes in first; what this crate replaces shadows it, so that an interface
 //! added upstream is linked (and bounded by the store) rather than missing.
 
+use std::sync::Arc;
+
 use wasmtime::component::{HasData, HasSelf, Linker};
+use wasmtime_wasi::cli::WasiCliView as _;
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
-use wasmtime_wasi::p2::bindings::{filesystem, random, sockets};
+use wasmtime_wasi::p2::bindings::{cli, filesystem, random, sockets};
 use wasmtime_wasi::random::WasiRandomView as _;
 
+use super::env::{Environment, EnvironmentView};
 use super::files::{Files, FilesView};
 use super::random::{BoundedRandom, BoundedRandomView};
 use super::sockets::{DeniedSockets, DeniedSocketsView};
@@ -65,6 +69,8 @@ pub(crate) fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<HostS
     link_sockets(&mut linker)?;
     random::random::add_to_linker::<_, BoundedRandom>(&mut linker, random_view)?;
     random::insecure::add_to_linker::<_, BoundedRandom>(&mut linker, random_view)?;
+    cli::environment::add_to_linker::<_, Environment>(&mut linker, environment_view)?;
+    super::http::bound_requests(&mut linker)?;
     linker.allow_shadowing(false);
     speech::Imports::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut HostState| {
         &mut state.speech
@@ -87,6 +93,11 @@ fn files_view(state: &mut HostState) -> <Files as HasData>::Data<'_> {
     // The denials and the watch are handles to what the store shares with whoever waits for it.
     let (watch, denials) = (state.files.clone(), state.denials.clone());
     FilesView { inner: state.filesystem(), watch, denials }
+}
+
+fn environment_view(state: &mut HostState) -> <Environment as HasData>::Data<'_> {
+    let (missing, denials) = (Arc::clone(&state.missing_env), state.denials.clone());
+    EnvironmentView { inner: state.cli(), missing, denials }
 }
 
 fn sockets_view(state: &mut HostState) -> <DeniedSockets as HasData>::Data<'_> {

@@ -5,6 +5,7 @@
 
 pub(crate) mod clocks;
 pub(crate) mod denied;
+pub(crate) mod env;
 pub(crate) mod files;
 pub(crate) mod http;
 pub(crate) mod link;

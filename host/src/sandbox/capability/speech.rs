@@ -34,6 +34,7 @@ pub(crate) struct Speech {
     idempotency_key: Option<String>,
     sink: Arc<dyn CallSink>,
     line_bytes_left: usize,
+    lines_dropped: u64,
     done: Option<u64>,
     reported: Option<Instant>,
     held_back: Option<Progress>,
@@ -49,6 +50,7 @@ impl Speech {
             idempotency_key: key,
             sink: Arc::clone(&attempt.sink),
             line_bytes_left: attempt.limits.size(LimitKind::Stdio),
+            lines_dropped: 0,
             done: None,
             reported: None,
             held_back: None,
@@ -57,8 +59,12 @@ impl Speech {
 }
 
 impl Drop for Speech {
-    /// The last report of a quick burst is passed on after all.
+    /// The last report of a quick burst is passed on after all, and what was lost is told.
     fn drop(&mut self) {
+        if self.lines_dropped > 0 {
+            let lost = format!("{} log lines were dropped or cut", self.lines_dropped);
+            self.sink.author_note(lost);
+        }
         if let Some(report) = self.held_back.take() {
             self.sink.progress(report);
         }
@@ -89,6 +95,9 @@ impl invocation::Host for Speech {
 impl log::Host for Speech {
     fn write(&mut self, level: log::Level, message: String) {
         let line = cut(&message, LINE_MAX_LEN.min(self.line_bytes_left));
+        if line.len() < message.len() {
+            self.lines_dropped += 1;
+        }
         if line.is_empty() {
             return;
         }
@@ -120,5 +129,91 @@ impl progress::Host for Speech {
             self.held_back = None;
             self.sink.progress(report);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::contract::arguments::CheckedArguments;
+    use crate::contract::limits::Limits;
+    use crate::contract::sink::Stream;
+
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<String>>);
+
+    impl Heard {
+        fn keep(&self, text: String) {
+            self.0.lock().unwrap().push(text);
+        }
+    }
+
+    impl CallSink for Heard {
+        fn progress(&self, progress: Progress) {
+            self.keep(format!("progress {}", progress.done));
+        }
+        fn log(&self, level: LogLevel, message: String) {
+            self.keep(format!("{level:?} {}", message.len()));
+        }
+        fn printed(&self, _stream: Stream, _text: String, _dropped: u64) {}
+        fn author_note(&self, text: String) {
+            self.keep(text);
+        }
+    }
+
+    fn speech(stdio: u64, key: Option<String>) -> (Speech, Arc<Heard>) {
+        let heard = Arc::new(Heard::default());
+        let mut limits = Limits::default();
+        limits.set(LimitKind::Stdio, stdio).unwrap();
+        let attempt = Attempt {
+            call_id: "c".parse().unwrap(),
+            number: 2,
+            arguments: Arc::new(CheckedArguments::new(serde_json::Map::new())),
+            limits: Arc::new(limits),
+            idempotency_key: key,
+            deadline: Instant::now(),
+            deadline_kind: LimitKind::AttemptDeadline,
+            cancel: CancellationToken::new(),
+            sink: Arc::clone(&heard) as _,
+        };
+        (Speech::new(&attempt), heard)
+    }
+
+    #[test]
+    fn log_lines_are_cut_and_have_a_budget() {
+        let (mut speech, heard) = speech(10_000, None);
+        for _ in 0..3 {
+            log::Host::write(&mut speech, log::Level::Warn, "x".repeat(9000));
+        }
+        drop(speech);
+        let lost = "3 log lines were dropped or cut";
+        assert_eq!(*heard.0.lock().unwrap(), ["Warn 8192", "Warn 1808", lost]);
+    }
+
+    #[test]
+    fn progress_only_rises_and_a_burst_ends_with_its_last() {
+        let (mut speech, heard) = speech(1000, None);
+        for done in [5, 5, 3, 6, 7, 9] {
+            progress::Host::report(&mut speech, done, None, None);
+        }
+        drop(speech);
+        let heard = heard.0.lock().unwrap();
+        assert_eq!(heard.first().map(String::as_str), Some("progress 5"));
+        assert_eq!(heard.last().map(String::as_str), Some("progress 9"));
+        assert!(heard.len() <= 5, "{heard:?}");
+    }
+
+    #[test]
+    fn a_call_tells_itself_and_no_more_of_a_key_than_is_promised() {
+        let (mut speech, _heard) = speech(1000, Some("k".repeat(1000)));
+        assert_eq!(invocation::Host::call_id(&mut speech), "c");
+        assert_eq!(invocation::Host::attempt(&mut speech), 2);
+        assert_eq!(invocation::Host::remaining_ms(&mut speech), 0);
+        let key = invocation::Host::idempotency_key(&mut speech).unwrap();
+        assert_eq!(key.len(), KEY_MAX_LEN);
     }
 }

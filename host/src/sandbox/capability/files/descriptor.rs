@@ -57,8 +57,8 @@ impl FilesView<'_> {
         if self.watch.may_open() { Ok(()) } else { Err(ErrorCode::InsufficientMemory.into()) }
     }
 
-    /// Refuses a folder with too many entries.
-    async fn refuse_huge(&mut self, fd: &File) -> FsResult<()> {
+    /// Counts the entries of a folder; one with too many, or too many in all, is refused.
+    async fn entries_of(&mut self, fd: &File) -> FsResult<usize> {
         let Descriptor::Dir(dir) = self.inner.table.get(fd)? else {
             return Err(ErrorCode::NotDirectory.into());
         };
@@ -68,7 +68,7 @@ impl FilesView<'_> {
             Ok::<_, std::io::Error>(entries.take(FOLDER_ENTRIES_MAX + 1).count())
         });
         match counted.await {
-            Ok(Ok(count)) if count <= FOLDER_ENTRIES_MAX => Ok(()),
+            Ok(Ok(count)) if count <= FOLDER_ENTRIES_MAX && self.watch.may_list(count) => Ok(count),
             Ok(Ok(_)) => Err(ErrorCode::Overflow.into()),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(ErrorCode::Io.into()),
@@ -97,14 +97,17 @@ impl HostDescriptor for FilesView<'_> {
         let opened = self.inner.open_at(fd, path_flags, path.clone(), open, flags).await;
         let tried = Tried { verb: "open", path: &path, changes: changes(open, flags) };
         let opened = self.noted(opened, writable, tried)?;
-        self.watch.opened(opened.rep());
+        self.watch.opened(opened.rep(), 0);
         Ok(opened)
     }
 
     async fn read_directory(&mut self, fd: File) -> FsResult<Resource<DirectoryEntryStream>> {
         let _busy = self.watch.begin()?;
-        self.refuse_huge(&fd).await?;
-        self.inner.read_directory(fd).await
+        self.refuse_many()?;
+        let entries = self.entries_of(&fd).await?;
+        let listing = self.inner.read_directory(fd).await?;
+        self.watch.opened(listing.rep(), entries);
+        Ok(listing)
     }
 
     async fn read(
@@ -355,6 +358,9 @@ impl HostDirectoryEntryStream for FilesView<'_> {
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
-        HostDirectoryEntryStream::drop(&mut self.inner, stream)
+        let handle = stream.rep();
+        HostDirectoryEntryStream::drop(&mut self.inner, stream)?;
+        self.watch.closed(handle);
+        Ok(())
     }
 }

@@ -72,9 +72,16 @@ impl FilesView<'_> {
         });
         if denied {
             let Tried { verb, path, changes } = tried;
-            if !changes || writable {
+            let own = matches!(
+                result.as_ref().err().and_then(FsError::downcast_ref),
+                Some(ErrorCode::Access)
+            );
+            if climbs(path) || (!own && (!changes || writable)) {
                 let tried = format!("to {verb} `{path}`, outside the granted folders");
                 self.denials.note("dir", &tried, Some(DIR_GRANT));
+            } else if own {
+                let tried = format!("to {verb} `{path}`, which its own permissions don't allow");
+                self.denials.note("dir", &tried, None);
             } else if self.watch.is_held_read_only() {
                 let tried = format!("to {verb} `{path}`, though the tool is tagged @read-only");
                 self.denials.note("dir", &tried, None);
@@ -85,6 +92,20 @@ impl FilesView<'_> {
         }
         result
     }
+}
+
+/// Whether a path leaves the folder it starts in by its own words.
+fn climbs(path: &str) -> bool {
+    let mut depth = 0_i64;
+    path.starts_with('/')
+        || path.split('/').any(|part| {
+            depth += match part {
+                "" | "." => 0,
+                ".." => -1,
+                _ => 1,
+            };
+            depth < 0
+        })
 }
 
 /// What a guest tried, for the note.
@@ -102,5 +123,20 @@ impl<'a> Tried<'a> {
 
     fn changing(verb: &'static str, path: &'a str) -> Self {
         Self { verb, path, changes: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::climbs;
+
+    #[test]
+    fn only_paths_that_leave_by_their_own_words_climb() {
+        for out in ["..", "../x", "a/../../b", "/etc", "./../x"] {
+            assert!(climbs(out), "{out}");
+        }
+        for inside in ["", ".", "a", "a/..", "a/../b", "./a/./b/..", "..a"] {
+            assert!(!climbs(inside), "{inside}");
+        }
     }
 }

@@ -1,17 +1,21 @@
 //! What is known of a store's file operations while they run.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, StreamError};
 
 use crate::sandbox::fault::HostEnd;
 
-/// Files and file streams that one store may hold open. Attack: descriptors are the whole process's,
-/// and often 1024 of them.
+/// Files, folder listings and file streams that one store may hold open. Attack: descriptors are the
+/// whole process's.
 const OPEN_FILES_MAX: usize = 128;
+/// Folder entries that one store may make the host hold. Attack: a listing that is never read,
+/// a hundred times.
+const HELD_ENTRIES_MAX: usize = 2 * super::descriptor::FOLDER_ENTRIES_MAX;
 
 #[derive(Debug, Default)]
 struct Watched {
@@ -21,8 +25,10 @@ struct Watched {
     written: AtomicU64,
     unsayable: AtomicU64,
     streams: AtomicUsize,
-    /// Descriptors by their handle. Folders of grants are not among them: theirs is shared.
-    descriptors: Mutex<HashSet<u32>>,
+    /// Descriptors and folder listings by their handle, each with the entries that are held for it.
+    /// Folders of grants are not among them: theirs is shared.
+    handles: Mutex<HashMap<u32, usize>>,
+    idle: Notify,
 }
 
 /// Shared by a store, its streams and whoever waits for the call.
@@ -71,20 +77,37 @@ impl FileWatch {
         self.watched.written.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Whether one more file or stream may be opened.
+    /// Whether one more file, listing or stream may be opened.
     pub(super) fn may_open(&self) -> bool {
         let streams = self.watched.streams.load(Ordering::Acquire);
-        self.descriptors().len().saturating_add(streams) < OPEN_FILES_MAX
+        self.handles().len().saturating_add(streams) < OPEN_FILES_MAX
     }
 
-    /// Counts a descriptor until [`Self::closed`].
-    pub(super) fn opened(&self, handle: u32) {
-        self.descriptors().insert(handle);
+    /// Whether so many more entries of folders may be held.
+    pub(super) fn may_list(&self, entries: usize) -> bool {
+        let held: usize = self.handles().values().sum();
+        held.saturating_add(entries) <= HELD_ENTRIES_MAX
     }
 
-    /// The descriptor is gone.
+    /// Counts a descriptor, or a listing with its entries, until [`Self::closed`].
+    pub(super) fn opened(&self, handle: u32, entries: usize) {
+        self.handles().insert(handle, entries);
+    }
+
+    /// The handle is gone.
     pub(super) fn closed(&self, handle: u32) {
-        self.descriptors().remove(&handle);
+        self.handles().remove(&handle);
+    }
+
+    /// Waits until no operation holds a thread.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let notified = self.watched.idle.notified();
+            if !self.is_busy() {
+                return;
+            }
+            notified.await;
+        }
     }
 
     /// Counts a stream, which keeps its file open by itself, until the guard is dropped.
@@ -93,8 +116,8 @@ impl FileWatch {
         Streaming(Arc::clone(&self.watched))
     }
 
-    fn descriptors(&self) -> MutexGuard<'_, HashSet<u32>> {
-        self.watched.descriptors.lock().unwrap_or_else(PoisonError::into_inner)
+    fn handles(&self) -> MutexGuard<'_, HashMap<u32, usize>> {
+        self.watched.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Folder entries that were left out because their names aren't UTF-8.
@@ -107,7 +130,7 @@ impl FileWatch {
     }
 
     /// Begins an operation, unless the call's time is up.
-    pub(super) fn begin(&self) -> Result<InFlight, Closed> {
+    pub(crate) fn begin(&self) -> Result<InFlight, Closed> {
         if self.watched.closed.load(Ordering::Acquire) {
             return Err(Closed);
         }
@@ -128,17 +151,19 @@ impl Drop for Streaming {
 
 /// An operation that runs.
 #[derive(Debug)]
-pub(super) struct InFlight(Arc<Watched>);
+pub(crate) struct InFlight(Arc<Watched>);
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+        if self.0.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
     }
 }
 
 /// The call's time is up: the guest ends here.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Closed;
+pub(crate) struct Closed;
 
 impl From<Closed> for wasmtime::Error {
     fn from(_: Closed) -> Self {
@@ -165,16 +190,41 @@ mod tests {
     #[test]
     fn open_files_are_bounded_and_closed_ones_make_room() {
         let watch = FileWatch::new(false, true);
-        (1..OPEN_FILES_MAX).zip(0..).for_each(|(_, handle)| watch.opened(handle));
+        (1..OPEN_FILES_MAX).zip(0..).for_each(|(_, handle)| watch.opened(handle, 0));
         assert!(watch.may_open());
         let stream = watch.streaming();
         assert!(!watch.may_open());
         drop(stream);
         assert!(watch.may_open());
-        watch.opened(u32::MAX);
+        watch.opened(u32::MAX, 0);
         assert!(!watch.may_open());
         watch.closed(0);
         assert!(watch.may_open());
+    }
+
+    #[test]
+    fn entries_of_all_listings_are_summed() {
+        let watch = FileWatch::new(false, true);
+        watch.opened(1, HELD_ENTRIES_MAX - 10);
+        assert!(watch.may_list(10));
+        assert!(!watch.may_list(11));
+        watch.closed(1);
+        assert!(watch.may_list(11));
+    }
+
+    #[tokio::test]
+    async fn idle_comes_with_the_end_of_the_last_operation() {
+        let watch = FileWatch::new(false, true);
+        watch.idle().await;
+        let running = watch.begin().unwrap();
+        let waiting = tokio::spawn({
+            let watch = watch.clone();
+            async move { watch.idle().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(running);
+        waiting.await.unwrap();
     }
 
     #[test]

@@ -4,8 +4,10 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
+use wasip2::http::types::{Fields, Method, OutgoingRequest, Scheme};
+
 use crate::bindings::exports::hostile::probes::burden::Guest;
-use crate::{Probes, stopped};
+use crate::{Probes, preopen, stopped};
 
 const LINE: &[u8; 64] =
     b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[\x1b[31m\"owned\"]}}   \n";
@@ -41,6 +43,38 @@ impl Guest for Probes {
             open.push(file);
         }
         Ok(format!("{} files open", open.len()))
+    }
+
+    fn hold_listings(path: String, count: u32) -> Result<String, String> {
+        let folder = preopen::find(&path)?.folder;
+        let mut held = Vec::new();
+        for number in 0..count {
+            held.push(folder.read_directory().map_err(|error| format!("{number}: {error:?}"))?);
+        }
+        Ok(format!("{} listings held", held.len()))
+    }
+
+    fn build_request() -> Result<String, String> {
+        let request = OutgoingRequest::new(Fields::new());
+        let long = "x".repeat(1 << 20);
+        let path = format!("/{long}");
+        let taken: Vec<&str> = [
+            ("method", request.set_method(&Method::Other(long.clone())).is_ok()),
+            ("scheme", request.set_scheme(Some(&Scheme::Other(long.clone()))).is_ok()),
+            ("authority", request.set_authority(Some(&long)).is_ok()),
+            ("path", request.set_path_with_query(Some(&path)).is_ok()),
+        ]
+        .into_iter()
+        .filter_map(|(word, taken)| taken.then_some(word))
+        .collect();
+        let short = request.set_method(&Method::Other("PURGE".into())).is_ok()
+            && request.set_path_with_query(Some("/a?b")).is_ok()
+            && request.set_authority(Some("example.test")).is_ok();
+        match (taken.as_slice(), short) {
+            ([], true) => Err("every long word was refused".to_owned()),
+            ([], false) => Ok("short words were refused too".to_owned()),
+            (taken, _) => Ok(format!("taken: {}", taken.join(", "))),
+        }
     }
 
     fn sleep(milliseconds: u64) -> Result<String, String> {
