@@ -18,6 +18,7 @@ mod suites {
     #[cfg(feature = "foreign-guests")]
     mod foreign;
     mod harness;
+    mod held_threads;
     mod hostile;
     mod limits_page;
     mod plugins;

@@ -32,6 +32,30 @@ fn main() -> ExitCode {
     exit.into()
 }
 
+/// Starts as many threads as the runtime and the compiler will, since both panic where one is
+/// refused.
+fn probe_threads() -> std::io::Result<()> {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Arc::new(std::sync::Mutex::new(wait));
+    let mut threads = Vec::new();
+    let mut outcome = Ok(());
+    for _ in 0..2 * cores + 2 {
+        let wait = std::sync::Arc::clone(&wait);
+        let idle = move || drop(wait.lock().map(|wait| wait.recv()));
+        match std::thread::Builder::new().spawn(idle) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                outcome = Err(error);
+                break;
+            }
+        }
+    }
+    drop(release);
+    threads.into_iter().for_each(|thread| drop(thread.join()));
+    outcome
+}
+
 fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
     let filter = EnvFilter::builder()
         .with_env_var(LOG_VARIABLE)
@@ -45,6 +69,10 @@ fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
         .with_writer(EscapedStderr::default)
         .init();
     raise_open_files();
+    probe_threads().map_err(|error| {
+        let text = format!("this user can't have the threads that belljar needs: {error}");
+        (Exit::HostFault, anyhow::anyhow!(text))
+    })?;
     // A call waits for its file operation, so more threads than calls would only sit idle.
     let blocking_max = usize::try_from(HOST_CALLS + BLOCKED_CALLS).unwrap_or(usize::MAX);
     Builder::new_multi_thread()

@@ -1,6 +1,7 @@
 //! Components that componentize-js and componentize-py built, through the real binary.
 
 use std::path::PathBuf;
+use std::sync::Once;
 
 use serde_json::{Value, json};
 
@@ -26,6 +27,7 @@ impl Foreign {
     }
 
     fn call(&self, tool: &str, arguments: &Value, more: &[&str]) -> Ran {
+        compile_once();
         let mut command = belljar();
         command.args(["call", &format!("{}.{tool}", self.plugin), &arguments.to_string()]);
         command.arg("--plugin").arg(self.path()).arg("--json").args(more);
@@ -37,8 +39,19 @@ impl Foreign {
     }
 }
 
+/// So that tests side by side don't each compile them: it takes an unoptimised build a minute.
+fn compile_once() {
+    static COMPILED: Once = Once::new();
+    COMPILED.call_once(|| {
+        for foreign in BOTH {
+            run(["inspect".as_ref(), foreign.path().as_os_str()]).ends_with(0);
+        }
+    });
+}
+
 #[test]
 fn inspect_shows_their_tools_and_none_of_their_runtimes() {
+    compile_once();
     for (foreign, own) in BOTH.iter().zip(["fetch-status", "read-text"]) {
         let shown = run(["inspect".as_ref(), foreign.path().as_os_str(), "--json".as_ref()]);
         let shown = shown.ends_with(0).json();

@@ -38,6 +38,7 @@ fn canonical_folder(path: &Path) -> Result<PathBuf, StartError> {
     if !canonical.is_dir() {
         return Err(refused("it is not a folder".to_owned()));
     }
+    crate::sandbox::refuse_processes(&canonical).map_err(refused)?;
     Ok(canonical)
 }
 

@@ -4,15 +4,13 @@
 //! wasm, and a timer round the whole for the time a guest waits for the host.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::ComponentExportIndex;
 
-use super::capability::files::FileWatch;
 use super::classify::{Phase, backtrace, classify};
 use super::codec;
 use super::command;
@@ -31,6 +29,8 @@ use crate::contract::sink::Stream;
 /// How much later the outer timer is than the deadline, so that a guest caught in its own code ends
 /// there, where its usage is still known.
 const OUTER_GRACE: Duration = Duration::from_millis(2);
+/// How long an answer waits for an ended guest to be gone; one that is longer goes to the reaper.
+const END_PATIENCE: Duration = Duration::from_millis(20);
 
 /// A tool as the sandbox sees it: made once at load.
 #[derive(Debug, Clone)]
@@ -82,16 +82,15 @@ pub(crate) async fn run(sandbox: &Sandbox, tool: &SandboxedTool, attempt: Attemp
     let within = Attempt { cancel: ended.clone(), ..attempt.clone() };
     let guest = guest(sandbox.clone(), tool.clone(), within, gathered.clone());
     let mut running = Running {
-        guest: Some(Box::pin(guest)),
+        guest: Some(tokio::spawn(measured(guest))),
         ended,
         held: Some((permit, sandbox.engine().ticker().keep_awake())),
-        polled: Duration::ZERO,
         gathered: gathered.clone(),
         reaper: sandbox.reaper().clone(),
     };
-    let report = outcome_of(&mut running, &attempt).await;
-    let host_wait = started.elapsed().saturating_sub(running.polled);
+    let (report, polled) = outcome_of(&mut running, &attempt).await;
     drop(running);
+    let host_wait = started.elapsed().saturating_sub(polled);
     speak(&attempt, &gathered, report.note);
     let (bytes_in, written) = gathered.files.bytes();
     let printed = gathered.stdout.written().saturating_add(gathered.stderr.written());
@@ -128,18 +127,19 @@ async fn wait_for_permit(
     }
 }
 
-async fn outcome_of(running: &mut Running, attempt: &Attempt) -> Report {
+async fn outcome_of(running: &mut Running, attempt: &Attempt) -> (Report, Duration) {
     let outer = attempt.deadline + OUTER_GRACE;
-    let cut_off = |end| Report { end, fuel: None, peak_bytes: 0, note: None };
-    tokio::select! {
+    let end = tokio::select! {
         biased;
-        report = running.poll_guest() => report,
-        () = attempt.cancel.cancelled() => cut_off(End::Interrupted),
+        report = running.join() => return report,
+        () = attempt.cancel.cancelled() => End::Interrupted,
         () = tokio::time::sleep_until(outer.into()) => {
-            let waiting = "the tool was still waiting for the host".to_owned();
-            cut_off(End::Guest(GuestFault::Limit(attempt.deadline_kind, waiting)))
+            let late = "the tool was still running or waiting for the host".to_owned();
+            End::Guest(GuestFault::Limit(attempt.deadline_kind, late))
         }
-    }
+    };
+    running.end().await;
+    (Report { end, fuel: None, peak_bytes: 0, note: None }, Duration::ZERO)
 }
 
 /// Everything that happens inside the sandbox, owning all that it needs.
@@ -205,30 +205,42 @@ fn speak(attempt: &Attempt, gathered: &Gathered, note: Option<String>) {
     }
 }
 
-/// A guest that runs. Dropped while a file operation still blocks, it goes to the reaper with its
-/// permit, whoever dropped it; so does the permit of one that ended with an operation it began.
+/// A guest that runs, as a task of its own: the answer is on time even where the guest holds its
+/// thread, in one long instruction or in the conversion of its result. Dropped before its end, it is
+/// ended, and keeps its permit with the reaper until it really has.
 struct Running {
-    guest: Option<Pin<Box<dyn Future<Output = Report> + Send>>>,
+    guest: Option<JoinHandle<(Report, Duration)>>,
     ended: CancellationToken,
     held: Option<(Permit, Awake)>,
-    polled: Duration,
     gathered: Gathered,
     reaper: Reaper,
 }
 
 impl Running {
-    async fn poll_guest(&mut self) -> Report {
+    /// The report and the time the guest really took.
+    async fn join(&mut self) -> (Report, Duration) {
         let Some(guest) = self.guest.as_mut() else { return std::future::pending().await };
-        let polled = &mut self.polled;
-        let report = std::future::poll_fn(|context| {
-            let began = Instant::now();
-            let state = guest.as_mut().poll(context);
-            *polled += began.elapsed();
-            state
-        })
-        .await;
+        let joined = guest.await;
         self.guest = None;
-        report
+        joined.unwrap_or_else(|failed| {
+            tracing::error!("a sandbox task failed: {failed}");
+            let end = End::Host("belljar itself failed in this call; its log says how".to_owned());
+            (Report { end, fuel: None, peak_bytes: 0, note: None }, Duration::ZERO)
+        })
+    }
+
+    /// Ends the guest and gives it a moment, so that mostly nothing of it is left with the answer.
+    async fn end(&mut self) {
+        self.ended.cancel();
+        self.gathered.files.close();
+        if self.gathered.files.is_busy() {
+            return;
+        }
+        let Some(guest) = self.guest.as_mut() else { return };
+        guest.abort();
+        if tokio::time::timeout(END_PATIENCE, guest).await.is_ok() {
+            self.guest = None;
+        }
     }
 }
 
@@ -237,13 +249,17 @@ impl Drop for Running {
         self.ended.cancel();
         let files = self.gathered.files.clone();
         files.close();
-        if !files.is_busy() {
+        let guest = self.guest.take().filter(|guest| !guest.is_finished());
+        if guest.is_none() && !files.is_busy() {
             return;
         }
-        let (guest, held) = (self.guest.take(), self.held.take());
+        let held = self.held.take();
         self.reaper.take(Box::pin(async move {
+            files.idle().await;
             if let Some(guest) = guest {
-                until_idle(guest, &files).await;
+                guest.abort();
+                // Ended either way: cancelled, or with a report that nobody waits for.
+                drop(guest.await);
             }
             files.idle().await;
             drop(held);
@@ -251,35 +267,20 @@ impl Drop for Running {
     }
 }
 
-/// Polls a guest that is past its end only while a file operation needs it to: what else it might
-/// wait for is not waited for.
-async fn until_idle(mut guest: Pin<Box<dyn Future<Output = Report> + Send>>, files: &FileWatch) {
-    std::future::poll_fn(|context| {
-        let ended = !files.is_busy() || guest.as_mut().poll(context).is_ready();
-        if ended || !files.is_busy() { Poll::Ready(()) } else { Poll::Pending }
+/// Sums the time in which the guest is really polled; the rest it waits for the host.
+async fn measured(guest: impl Future<Output = Report>) -> (Report, Duration) {
+    let mut guest = std::pin::pin!(guest);
+    let mut polled = Duration::ZERO;
+    let report = std::future::poll_fn(|context| {
+        let began = Instant::now();
+        let state = guest.as_mut().poll(context);
+        polled += began.elapsed();
+        state
     })
     .await;
+    (report, polled)
 }
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_guest_past_its_end_is_let_go_when_its_file_operation_ends() {
-        let files = FileWatch::new(false, true);
-        let operation = files.begin().unwrap();
-        // What it waits for next would never come.
-        let guest = Box::pin(async move {
-            tokio::task::yield_now().await;
-            drop(operation);
-            std::future::pending().await
-        });
-        until_idle(guest, &files).await;
-        assert!(!files.is_busy());
-    }
 }

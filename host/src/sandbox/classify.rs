@@ -11,6 +11,7 @@ use super::codec::{FromValError, ToValError};
 use super::fault::HostEnd;
 use super::limiter::Meter;
 use crate::contract::attempt::{Attempt, End, GuestFault, RunnerRefusal};
+use crate::contract::escape::cut;
 use crate::contract::limits::LimitKind;
 
 /// wasmtime 48, `component/func/options.rs`.
@@ -21,6 +22,10 @@ const TOO_MANY_HANDLES: &str = "store handle limit exceeded";
 const TOO_MANY_PARTS: &str = "resource limit exceeded";
 /// Longest trap text that is passed on, in bytes.
 const TRAP_TEXT_MAX_LEN: usize = 500;
+/// Frames of a backtrace that are told.
+const FRAMES_MAX: usize = 20;
+/// Longest function name in one, in bytes.
+const NAME_MAX_LEN: usize = 200;
 
 /// When the error came up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +67,8 @@ pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, attempt: &Att
     if error.is::<ToValError>() {
         return End::Host(error.to_string());
     }
-    let text = format!("{error:#}");
+    // Not the whole chain: wasmtime's context is a backtrace with the plugin's own names in it.
+    let text = error.root_cause().to_string();
     if matches!(error.downcast_ref(), Some(ResourceTableError::Full))
         || text.contains(TOO_MANY_HANDLES)
     {
@@ -100,10 +106,18 @@ fn limit(kind: LimitKind, used: String) -> End {
 
 /// The root cause: the context above it is wasmtime's account of where, which authors get by event.
 fn first_words(error: &Error) -> String {
-    crate::contract::escape::cut(&error.root_cause().to_string(), TRAP_TEXT_MAX_LEN).to_owned()
+    cut(&error.root_cause().to_string(), TRAP_TEXT_MAX_LEN).to_owned()
 }
 
-/// Where a guest was when it trapped, for its author.
+/// Where a guest was when it trapped, for its author. Names are the plugin's and may have megabytes,
+/// so wasmtime's own text is never made.
 pub(crate) fn backtrace(error: &Error) -> Option<String> {
-    error.downcast_ref::<WasmBacktrace>().map(ToString::to_string)
+    let frames = error.downcast_ref::<WasmBacktrace>()?.frames();
+    let lines = frames.iter().take(FRAMES_MAX).map(|frame| {
+        let name = cut(frame.func_name().unwrap_or("a function without a name"), NAME_MAX_LEN);
+        let at = frame.module_offset().map(|offset| format!(" at 0x{offset:x}"));
+        format!("  {name}{}", at.unwrap_or_default())
+    });
+    let lines: Vec<_> = lines.collect();
+    (!lines.is_empty()).then(|| format!("wasm frames, innermost first:\n{}", lines.join("\n")))
 }

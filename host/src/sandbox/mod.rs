@@ -22,6 +22,7 @@ mod store;
 mod ticker;
 
 pub use call::SandboxedTool;
+pub use capability::files::refuse_processes;
 pub use compiled::{COMPONENT_MAX_LEN, Compiled, ComponentError, ExportedFunction};
 pub use engine::EngineError;
 pub use entry::Entry;

@@ -1,9 +1,9 @@
-//! Calls whose time is up while a file operation still blocks a thread.
+//! Calls whose time is up while a file operation still blocks a thread, or one long instruction holds
+//! it.
 //!
 //! Such a store can't be dropped: the thread would go on without anybody counting it, and a write
 //! might still land. So the answer goes out at once, and the store moves here with its permit until
-//! the operation returns; its guest then ends at its next step. Past a bound, calls with folders
-//! are refused.
+//! the operation returns; its guest then ends. Past a bound, calls with folders are refused.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -111,3 +111,22 @@ fn a_code_folder_that_is_not_there_yet_is_guarded_too() {
         assert!(matches!(refused, Err(StartError::Folder { .. })), "{code:?}: {refused:?}");
     }
 }
+
+#[tokio::test]
+async fn processes_are_no_files_of_any_grant() {
+    for (host, mode) in [("/proc", ReadOnly), ("/proc/self", ReadWrite)] {
+        let dirs = vec![dir(Path::new(host), mode)];
+        let refused = belljar::app::start(&Setup { dirs, ..Setup::default() }).unwrap_err();
+        assert!(refused.to_string().contains("a part of /proc"), "{refused}");
+    }
+    let files = folder_with(&[("probes", built::rust("hostile"))]);
+    let dirs = vec![grant(Path::new("/"), "/all", ReadOnly)];
+    let app = start(&Setup { dirs, ..plugins(&files) });
+    for path in ["proc/self/environ", "proc/self/maps", "proc/version", "/all/proc/self/environ"] {
+        let result = call(&app, "probes.read-file", json!({ "path": path })).await;
+        assert_eq!(result.outcome, Outcome::ToolError, "{path}: {result:?}");
+        assert!(result.missing_grants.iter().any(|one| one.tried.contains("/proc")), "{result:?}");
+    }
+    let listing = call(&app, "probes.read-folder", json!({"path": "proc"})).await;
+    assert_eq!(listing.outcome, Outcome::ToolError, "{listing:?}");
+}

@@ -57,6 +57,16 @@ impl FilesView<'_> {
         if self.watch.may_open() { Ok(()) } else { Err(ErrorCode::InsufficientMemory.into()) }
     }
 
+    /// Whether something opened is a view into this machine's processes, belljar's among them: its
+    /// memory and environment would be files.
+    fn is_of_processes(&self, fd: &File) -> bool {
+        match self.inner.table.get(fd) {
+            Ok(Descriptor::Dir(dir)) => shows_processes(&dir.dir),
+            Ok(Descriptor::File(file)) => shows_processes(&file.file),
+            Err(_) => true,
+        }
+    }
+
     /// Counts the entries of a folder; one with too many, or too many in all, is refused.
     async fn entries_of(&mut self, fd: &File) -> FsResult<usize> {
         let Descriptor::Dir(dir) = self.inner.table.get(fd)? else {
@@ -69,11 +79,16 @@ impl FilesView<'_> {
         });
         match counted.await {
             Ok(Ok(count)) if count <= FOLDER_ENTRIES_MAX && self.watch.may_list(count) => Ok(count),
-            Ok(Ok(_)) => Err(ErrorCode::Overflow.into()),
+            Ok(Ok(_)) => Err(ErrorCode::FileTooLarge.into()),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(ErrorCode::Io.into()),
         }
     }
+}
+
+/// Whether a file lies in procfs; what can't be told is taken for it.
+pub(crate) fn shows_processes(file: &std::fs::File) -> bool {
+    rustix::fs::fstatfs(file).map_or(true, |found| found.f_type == rustix::fs::PROC_SUPER_MAGIC)
 }
 
 fn changes(open: OpenFlags, flags: DescriptorFlags) -> bool {
@@ -98,6 +113,11 @@ impl HostDescriptor for FilesView<'_> {
         let tried = Tried { verb: "open", path: &path, changes: changes(open, flags) };
         let opened = self.noted(opened, writable, tried)?;
         self.watch.opened(opened.rep(), 0);
+        if self.is_of_processes(&opened) {
+            self.denials.note("dir", &format!("to open `{path}`, a part of /proc"), None);
+            HostDescriptor::drop(self, opened).map_err(FsError::trap)?;
+            return Err(ErrorCode::NotPermitted.into());
+        }
         Ok(opened)
     }
 

@@ -3,10 +3,13 @@
 //! The opened folder, not its path, is what a grant means from then on: a folder that is renamed or
 //! replaced on the host later is still the one that was granted.
 
+use std::path::Path;
+
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemView as _};
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
 
+use super::descriptor::shows_processes;
 use crate::contract::grants::{DirMode, Grants};
 
 /// A folder that can't be opened. Names the guest's path: the host's stays on the host.
@@ -15,6 +18,16 @@ use crate::contract::grants::{DirMode, Grants};
 pub struct FolderError {
     guest: String,
     reason: String,
+}
+
+/// Why a folder can be nobody's, where it can't. Below a granted folder such files are refused when
+/// they are opened; a grant is refused at once.
+pub fn refuse_processes(folder: &Path) -> Result<(), String> {
+    let opened = std::fs::File::open(folder).map_err(|error| error.to_string())?;
+    if shows_processes(&opened) {
+        return Err("it is a part of /proc, where belljar's own memory is a file".to_owned());
+    }
+    Ok(())
 }
 
 /// The folders of one tool.
@@ -46,6 +59,8 @@ impl Folders {
     pub(crate) fn open(grants: &Grants) -> Result<Self, FolderError> {
         let mut builder = WasiCtx::builder();
         for dir in grants.dirs() {
+            refuse_processes(&dir.host)
+                .map_err(|reason| FolderError { guest: dir.guest.clone(), reason })?;
             let perms = match dir.mode {
                 DirMode::ReadOnly => FsPerms::ReadOnly,
                 DirMode::ReadWrite => FsPerms::ReadWrite,

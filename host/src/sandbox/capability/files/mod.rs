@@ -10,6 +10,7 @@ mod folders;
 mod stream;
 mod watch;
 
+pub use folders::refuse_processes;
 pub(crate) use folders::{FolderError, Folders};
 pub(crate) use watch::FileWatch;
 

@@ -1,0 +1,76 @@
+//! Guests that hold a thread where nothing can stop them: one long instruction, a long name. The
+//! answer is on time, and what it costs is bounded.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use belljar::app::Setup;
+use belljar::contract::invocation::{PermissionLevel, ToolInvocation};
+use belljar::contract::limits::{LimitKind, Limits};
+use belljar::contract::outcome::Outcome;
+use belljar::events::{EventKind, Seen};
+
+use super::harness;
+
+/// Fills fresh memory of 2 GiB in one instruction, which takes seconds.
+const FILL: &str = r#"(component
+  (core module $m
+    (memory 32768)
+    (func (export "fill")
+      (memory.fill (i32.const 0) (i32.const 1) (i32.const 0x7fffffff))))
+  (core instance $i (instantiate $m))
+  (func (export "fill") (canon lift (core func $i "fill"))))"#;
+
+fn invocation(tool: &str) -> ToolInvocation {
+    let mut call = ToolInvocation::new("c".parse().unwrap(), tool, "{}");
+    call.permission_level = PermissionLevel::Full;
+    call
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_does_not_wait_for_one_long_instruction() {
+    let wasm = wat::parse_str(FILL).unwrap();
+    let folder = harness::folder_with(&[("long", &wasm)]);
+    let mut limits = Limits::default();
+    limits.set(LimitKind::Memory, 3 << 30).unwrap();
+    let app = harness::start(&Setup { limits, ..harness::plugins(&folder) });
+    let mut call = invocation("long.fill");
+    call.timeout = Some(Duration::from_millis(50));
+    // Where the guest is polled, as any frontend has it: in a task.
+    let host = app.host.clone();
+    let began = Instant::now();
+    let result = tokio::spawn(async move { host.call(call).await }).await.unwrap();
+    let answered = began.elapsed();
+    assert_eq!(result.outcome, Outcome::TimedOut, "{result:?}");
+    while app.sandbox.calls_in_use() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(120), "the guest never ends");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let ended = began.elapsed();
+    // The permit is kept as long as the instruction lasts, the answer isn't.
+    assert!(answered < ended / 2 || ended < Duration::from_millis(400), "{answered:?} {ended:?}");
+}
+
+#[tokio::test]
+async fn a_backtrace_of_megabytes_of_names_is_never_made() {
+    let mut text = String::from("(component (core module $m (func $");
+    write!(text, "{}", "n".repeat(1 << 20)).unwrap();
+    text.push_str(
+        r#" (export "f") unreachable)) (core instance $i (instantiate $m))
+           (func (export "f") (canon lift (core func $i "f"))))"#,
+    );
+    let folder = harness::folder_with(&[("named", &wat::parse_str(&text).unwrap())]);
+    let app = harness::start(&harness::plugins(&folder));
+    let mut events = app.host.events();
+    let result = app.host.call(invocation("named.f")).await;
+    assert_eq!(result.outcome, Outcome::Crashed);
+    assert!(result.content.len() < 1000, "{}", result.content.len());
+    let mut notes = Vec::new();
+    while let Some(Seen::Event(event)) = events.try_next() {
+        if let EventKind::AuthorNote { text } = &event.kind {
+            notes.push(text.clone());
+        }
+    }
+    assert_eq!(notes.len(), 1);
+    assert!(notes[0].contains("nnn") && notes[0].len() < 1000, "{}", notes[0].len());
+}
