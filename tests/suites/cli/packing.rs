@@ -106,6 +106,9 @@ fn what_cant_be_packed_leaves_nothing_behind() {
         bench.pack(args).refused(code, &["error: "]);
         bench.is_untouched();
     }
+    let null = ["/dev/null", "--wit", "wit", "-o", "out.wasm"];
+    bench.pack(&null).refused(2, &["is no regular file"]);
+    bench.is_untouched();
     for (bytes, why) in [(built::wat("core-module"), "core"), (b"text".to_vec(), "")] {
         fs::write(&core, &bytes).unwrap();
         bench.pack(&["plain.wasm", "--wit", "wit", "--in-place"]).refused(3, &["error: ", why]);

@@ -39,6 +39,10 @@ pub(super) fn run(args: PackArgs) -> Result<Exit, CliError> {
 
 fn read_component(path: &Path) -> Result<Vec<u8>, CliError> {
     let io = |error| CliError::io("read", path, &error);
+    // Opening a pipe would wait for whoever writes it.
+    if !std::fs::metadata(path).map_err(io)?.is_file() {
+        return Err(CliError::Usage(format!("{} is no regular file", shown(path))));
+    }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(io)?;
     file.take(COMPONENT_MAX_LEN as u64 + 1).read_to_end(&mut bytes).map_err(io)?;
