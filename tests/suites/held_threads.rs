@@ -11,6 +11,7 @@ use belljar::contract::outcome::Outcome;
 use belljar::events::{EventKind, Seen};
 
 use super::harness;
+use crate::guests::built;
 
 /// Fills fresh memory of 2 GiB in one instruction, which takes seconds.
 const FILL: &str = r#"(component
@@ -49,6 +50,22 @@ async fn an_answer_does_not_wait_for_one_long_instruction() {
     let ended = began.elapsed();
     // The permit is kept as long as the instruction lasts, the answer isn't.
     assert!(answered < ended / 2 || ended < Duration::from_millis(400), "{answered:?} {ended:?}");
+}
+
+#[tokio::test]
+async fn fuel_is_told_where_it_is_known_and_not_where_it_would_be_a_guess() {
+    let folder = harness::folder_with(&[("loops", &built::wat("loops"))]);
+    let app = harness::start(&harness::plugins(&folder));
+    let mut call = invocation("loops.spin");
+    call.timeout = Some(Duration::from_millis(50));
+    let late = app.host.call(call).await;
+    assert_eq!((late.outcome, late.usage.unwrap().fuel), (Outcome::TimedOut, None));
+    let mut limits = Limits::default();
+    limits.set(LimitKind::Fuel, 1_000_000).unwrap();
+    let app = harness::start(&Setup { limits, ..harness::plugins(&folder) });
+    let spent = app.host.call(invocation("loops.spin")).await;
+    assert_eq!(spent.outcome, Outcome::OutOfFuel);
+    assert_eq!(spent.usage.unwrap().fuel, Some(1_000_000));
 }
 
 #[tokio::test]

@@ -5,6 +5,8 @@
 use std::fmt::Write as _;
 
 use belljar::contract::limits::LimitKind;
+use belljar::registry::PLUGINS_MAX;
+use belljar::sandbox::{BLOCKED_CALLS, COMPONENT_MAX_LEN, HOST_CALLS, PLUGIN_CALLS, WAITING_CALLS};
 
 use crate::guests::built;
 use crate::guests::outcomes::{End, Guest, Row, SECTIONS, Spoiled};
@@ -31,9 +33,29 @@ const ATTACKS: &str = "
 
 Each row is a test: the guest is run against a whole host, twice, and afterwards another plugin of
 the same host still works, every permit is free and no sandbox is left. Calls that meet a deadline
-end at most 100 ms after it, also while both cores are busy. Where a guest tries to reach what
-nobody gave it, `tool_error` means that it was refused and said so.
+end at most 100 ms after it, also while both cores are busy; the test takes the best of five tries,
+so that a busy machine can't break it. Where a guest tries to reach what nobody gave it,
+`tool_error` means that it was refused and said so.
 ";
+
+const AROUND: &str = "
+Around the calls stand bounds that no option moves:
+
+| bound | value |
+|---|---|
+";
+
+/// The bounds that are no `LimitKind`, since they hold for more than one call.
+fn around() -> [(&'static str, u64); 6] {
+    [
+        ("calls at once in a host", HOST_CALLS.into()),
+        ("calls at once of one plugin", PLUGIN_CALLS.into()),
+        ("calls that wait for their turn; one more is `overloaded`", WAITING_CALLS.into()),
+        ("blocked calls from which on calls with folders are `overloaded`", BLOCKED_CALLS.into()),
+        ("bytes of a component", COMPONENT_MAX_LEN as u64),
+        ("plugins in one folder", PLUGINS_MAX as u64),
+    ]
+}
 
 fn page() -> String {
     let mut page = HEAD.to_owned();
@@ -42,6 +64,10 @@ fn page() -> String {
         let setting = facts.setting.map_or("fixed".to_owned(), |flag| format!("`{flag}`"));
         let (default, ceiling) = (kind.show(facts.default), kind.show(facts.ceiling));
         writeln!(page, "| {} | {default} | {ceiling} | {setting} |", facts.name).unwrap();
+    }
+    page.push_str(AROUND);
+    for (bound, value) in around() {
+        writeln!(page, "| {bound} | {value} |").unwrap();
     }
     page.push_str(ATTACKS);
     for section in SECTIONS {

@@ -21,7 +21,7 @@ pub enum Status {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// Fuel consumed; `None` where the attempt was cut off while it waited for the host.
+    /// Fuel consumed; `None` where that isn't known exactly: the guest trapped, or was cut off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fuel: Option<u64>,
     /// The most that memories and tables held together, in bytes.

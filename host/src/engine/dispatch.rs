@@ -157,7 +157,9 @@ impl Engine {
             // Nobody can be asked yet, and no answer is no.
             Decision::Ask(why) => Err(Refused(
                 Outcome::ApprovalDeclined,
-                format!("{why}, and nobody is here to approve it"),
+                format!(
+                    "{why}, and nobody is here to approve it; only level FULL needs no approval"
+                ),
             )),
         }
     }

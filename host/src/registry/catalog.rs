@@ -74,7 +74,7 @@ impl Catalog {
                 let by_tool = strsim::levenshtein(&asked, tool.id.tool.as_str());
                 (strsim::levenshtein(&asked, &id).min(by_tool), id)
             })
-            .filter(|(distance, id)| *distance <= id.len() / 2)
+            .filter(|(distance, id)| *distance <= id.len() / 3)
             .collect();
         ranked.sort();
         ranked.into_iter().take(SUGGESTIONS).map(|(_, id)| id).collect()

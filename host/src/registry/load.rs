@@ -198,7 +198,7 @@ fn identify(
 }
 
 /// What the plugin and all its functions say they want, each once.
-pub(super) fn all_needs(metadata: &PluginMetadata) -> Vec<Need> {
+fn all_needs(metadata: &PluginMetadata) -> Vec<Need> {
     let said = metadata.functions.values().flat_map(|function| &function.needs);
     let mut needs: Vec<Need> = Vec::new();
     for one in metadata.needs.iter().chain(said).map(need) {

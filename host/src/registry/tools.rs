@@ -7,7 +7,7 @@ use belljar_metadata::{FunctionMetadata, Need, PluginMetadata};
 
 use super::descriptor::{Parts, describe};
 use super::effects::effective_grants;
-use super::load::{LoadedPlugin, LoadedTool, PluginFile, TOOLCHAIN_INTERFACE, all_needs};
+use super::load::{LoadedPlugin, LoadedTool, PluginFile, TOOLCHAIN_INTERFACE};
 use super::names::tool_names;
 use super::words::{PatternBudget, path_of, words_of};
 use crate::contract::escape::clipped_line;
@@ -111,7 +111,7 @@ impl<'a> Making<'a> {
         });
         Words {
             held_read_only: said.tags.read_only,
-            may_want_folders: all_needs(self.metadata).is_empty()
+            may_want_folders: needs().next().is_none()
                 || needs().any(|need| matches!(need, Need::Dir { .. })),
             missing_env: missing_env.collect(),
         }

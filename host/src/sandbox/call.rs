@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::ComponentExportIndex;
 
-use super::classify::{Phase, backtrace, classify};
+use super::classify::{Phase, backtrace, classify, knows_fuel};
 use super::codec;
 use super::command;
 use super::compiled::Compiled;
@@ -177,7 +177,8 @@ async fn guest(
     }
     .await;
     let left = store.get_fuel().unwrap_or_default();
-    let fuel = Some(limits.get(LimitKind::Fuel).value.saturating_sub(left));
+    let fuel = limits.get(LimitKind::Fuel).value.saturating_sub(left);
+    let fuel = result.as_ref().err().is_none_or(knows_fuel).then_some(fuel);
     let meter = &store.data().meter;
     let peak_bytes = meter.peak_bytes();
     let (end, note) = match result {

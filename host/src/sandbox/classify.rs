@@ -109,6 +109,17 @@ fn first_words(error: &Error) -> String {
     cut(&error.root_cause().to_string(), TRAP_TEXT_MAX_LEN).to_owned()
 }
 
+/// Whether the store's fuel is exact after an error. Compiled code counts in a register and writes it
+/// back where it calls or returns; where it trapped or met a tick of the clock, what is written may
+/// be far behind.
+pub(crate) fn knows_fuel(error: &Error) -> bool {
+    match (error.downcast_ref::<Trap>(), error.downcast_ref::<HostEnd>()) {
+        (Some(trap), _) => *trap == Trap::OutOfFuel,
+        (None, Some(end)) => matches!(end, HostEnd::Limit(..)),
+        (None, None) => true,
+    }
+}
+
 /// Where a guest was when it trapped, for its author. Names are the plugin's and may have megabytes,
 /// so wasmtime's own text is never made.
 pub(crate) fn backtrace(error: &Error) -> Option<String> {

@@ -45,7 +45,7 @@ pub struct Access {
 pub struct Words {
     /// Its tag holds it to reading.
     pub held_read_only: bool,
-    /// It says that it needs a folder, or its plugin names no need at all.
+    /// It says that it needs a folder, or names no need at all.
     pub may_want_folders: bool,
     /// Variables it says it needs and wasn't given.
     pub missing_env: Arc<[String]>,

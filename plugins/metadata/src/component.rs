@@ -32,6 +32,29 @@ pub enum ComponentError {
     },
 }
 
+/// The names that a component itself exports: interfaces and bare functions.
+///
+/// # Errors
+/// Bytes that are no component, or damaged.
+pub fn export_names(wasm: &[u8]) -> Result<Vec<String>, ComponentError> {
+    each_section(wasm, |_| {})?;
+    let mut names = Vec::new();
+    let mut depth = 0_usize;
+    for payload in Parser::new(0).parse_all(wasm) {
+        match payload.map_err(malformed)? {
+            Payload::Version { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentExportSection(exports) if depth == 1 => {
+                for export in exports {
+                    names.push(export.map_err(malformed)?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(names)
+}
+
 /// One section that the walk meets.
 pub(crate) struct Section<'a> {
     /// 0 for the component itself, more inside nested components and modules.

@@ -118,6 +118,19 @@ fn what_cant_be_packed_leaves_nothing_behind() {
 }
 
 #[test]
+fn another_plugins_wit_is_noticed_and_nothing_is_written() {
+    let bench = Bench::new();
+    let wit = "package a:b;\nworld w { export salute: func(who: u32); }\n";
+    fs::write(bench.path("wit/world.wit"), wit).unwrap();
+    let other = ["plain.wasm", "--wit", "wit", "-o", "o.wasm"];
+    bench.pack(&other).refused(3, &["salute", "doesn't export it"]);
+    bench.is_untouched();
+    fs::write(bench.path("wit/world.wit"), "package a:b;\nworld w {}\n").unwrap();
+    bench.pack(&other).refused(3, &["exports no function"]);
+    bench.is_untouched();
+}
+
+#[test]
 fn broken_wit_is_refused_with_its_place() {
     let bench = Bench::new();
     fs::write(bench.path("wit/world.wit"), "package a:b;\nworld w { export ; }\n").unwrap();

@@ -62,8 +62,10 @@ impl Exit {
         match self {
             Self::Success => "success",
             Self::SaidNo => "the tool said no",
-            Self::Usage => "wrong usage, or something named that can't be read or granted",
-            Self::Refused => "refused: unknown tool, bad arguments, no permission, unusable plugin",
+            Self::Usage => "wrong usage, or a file or folder that can't be read or granted",
+            Self::Refused => {
+                "refused: unknown tool, bad arguments, no permission, no usable plugin"
+            }
             Self::LimitMet => "a limit stopped the call: time, fuel, memory or output",
             Self::Crashed => "the plugin crashed",
             Self::HostFault => "belljar's own fault, overloaded, or unavailable",

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use belljar_metadata::component::export_names;
 use belljar_metadata::wit::{Identity, WitError, read_folder};
 use belljar_metadata::{Finding, PackError, PluginMetadata};
 
@@ -24,6 +25,7 @@ pub(super) fn run(args: PackArgs) -> Result<Exit, CliError> {
     let component = read_component(&file)?;
     let (metadata, findings) =
         read_folder(&wit, &identity_of(identity, world)).map_err(|error| refuse_wit(&error))?;
+    let findings = [findings, strangers(&metadata, &component)].concat();
     if !findings.is_empty() {
         return Err(refuse(&file, &findings));
     }
@@ -35,6 +37,22 @@ pub(super) fn run(args: PackArgs) -> Result<Exit, CliError> {
     replace(&out, &packed)?;
     print(&report(&out, &metadata, &packed))?;
     Ok(Exit::Success)
+}
+
+/// What the WIT describes and the component doesn't export: it is another plugin's WIT.
+fn strangers(metadata: &PluginMetadata, component: &[u8]) -> Vec<Finding> {
+    // Bytes that are no component are told by the packing.
+    let Ok(exports) = export_names(component) else { return Vec::new() };
+    let exports_it = |path: &str| {
+        let (interface, _function) = path.rsplit_once('/').unwrap_or((path, ""));
+        exports.iter().any(|name| name == path || name == interface)
+    };
+    let told = |path: &str, message: &str| Finding { path: path.into(), message: message.into() };
+    if metadata.functions.is_empty() {
+        return vec![told("", "the WIT exports no function: is it this component's?")];
+    }
+    let strange = metadata.functions.keys().filter(|path| !exports_it(path));
+    strange.map(|path| told(path, "the component doesn't export it: is the WIT its own?")).collect()
 }
 
 fn read_component(path: &Path) -> Result<Vec<u8>, CliError> {

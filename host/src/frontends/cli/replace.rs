@@ -26,8 +26,11 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
         Err(error) => return Err(CliError::io("written", path, &error)),
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    write_beside(&path, folder.unwrap_or(Path::new(".")), bytes, permissions)
-        .map_err(|error| CliError::io("written", &path, &error))
+    write_beside(&path, folder.unwrap_or(Path::new(".")), bytes, permissions).map_err(|error| {
+        // Without the name of the file beside it, which nobody asked for.
+        let plain = error.raw_os_error().map_or(error, io::Error::from_raw_os_error);
+        CliError::io("written", &path, &plain)
+    })
 }
 
 /// Writes a new file in the same folder, since a rename only stays whole on one file system, and

@@ -28,7 +28,11 @@ impl environment::Host for EnvironmentView<'_> {
     fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
         for name in self.missing.iter() {
             let grant = format!("--env {name}=VALUE");
-            self.denials.note("env", &format!("to read the variable `{name}`"), Some(&grant));
+            self.denials.note(
+                "env",
+                &format!("to read variables, and says that it needs `{name}`"),
+                Some(&grant),
+            );
         }
         environment::Host::get_environment(&mut self.inner)
     }

@@ -9,7 +9,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemView as _};
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
 
-use super::descriptor::shows_processes;
+use super::refuse::shows_processes;
 use crate::contract::grants::{DirMode, Grants};
 
 /// A folder that can't be opened. Names the guest's path: the host's stays on the host.

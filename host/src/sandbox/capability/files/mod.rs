@@ -7,6 +7,7 @@
 
 mod descriptor;
 mod folders;
+mod refuse;
 mod stream;
 mod watch;
 

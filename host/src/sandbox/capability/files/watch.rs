@@ -15,7 +15,7 @@ use crate::sandbox::fault::HostEnd;
 const OPEN_FILES_MAX: usize = 128;
 /// Folder entries that one store may make the host hold. Attack: a listing that is never read,
 /// a hundred times.
-const HELD_ENTRIES_MAX: usize = 2 * super::descriptor::FOLDER_ENTRIES_MAX;
+const HELD_ENTRIES_MAX: usize = 2 * super::refuse::FOLDER_ENTRIES_MAX;
 
 #[derive(Debug, Default)]
 struct Watched {
@@ -41,7 +41,7 @@ pub(crate) struct FileWatch {
 
 impl FileWatch {
     /// `held_read_only`: the tool's own tag made its folders read-only. `may_want_folders`: it
-    /// says that it needs one, or its plugin names no need at all.
+    /// says that it needs one, or names no need at all.
     pub(crate) fn new(held_read_only: bool, may_want_folders: bool) -> Self {
         Self { watched: Arc::default(), held_read_only, may_want_folders }
     }
