@@ -33,6 +33,9 @@ pub(super) fn answer(result: &ToolResult) -> Answer {
     } else {
         (String::new(), vec![failure(result)])
     };
+    if result.outcome == Outcome::NotFound {
+        remarks.push("note: `belljar tools` lists the tools; --plugin FILE adds a plugin's".into());
+    }
     if let Some(cut) = &result.truncated {
         remarks.push(format!(
             "note: shown are {} of {} bytes; --output SIZE shows more",
@@ -107,7 +110,7 @@ fn attachment(attachment: &Attachment) -> String {
     };
     let mime_type = attachment.mime_type.as_deref().unwrap_or("no type");
     format!(
-        "attachment {}: {kind}, {}, {} bytes",
+        "attachment {}: {kind}, {}, {} bytes; --json has them",
         part(&attachment.uri),
         part(mime_type),
         attachment.size
@@ -208,7 +211,10 @@ mod tests {
         ];
         let remarks = answer(&result).remarks;
         assert_eq!(remarks.len(), LISTED_MAX + 1);
-        assert_eq!(remarks[0], "attachment belljar://result/c/0: image, image/png, 3 bytes");
+        assert_eq!(
+            remarks[0],
+            "attachment belljar://result/c/0: image, image/png, 3 bytes; --json has them"
+        );
         assert!(remarks[LISTED_MAX].contains("2 more attachments"), "{remarks:?}");
     }
 }
