@@ -14,6 +14,7 @@ mod suites {
     mod builtins;
     mod cli;
     mod command;
+    mod crowd;
     mod effects;
     #[cfg(feature = "foreign-guests")]
     mod foreign;
