@@ -13,9 +13,8 @@ use tracing_subscriber::filter::LevelFilter;
 
 /// The variable that says what is logged.
 const LOG_VARIABLE: &str = "BELLJAR_LOG";
-/// Open files that are asked for: a call may hold 128, 64 calls run at once and 8 more may be
-/// blocked, and the usual 1024 would make an honest call fail for what others hold. More than this
-/// only costs whoever walks the table.
+/// Open files that are asked for: a call may hold 128 and 64 run at once, and the usual 1024 would
+/// make an honest call fail for what others hold. More than this only costs whoever walks the table.
 const OPEN_FILES: u64 = 65_536;
 
 fn main() -> ExitCode {

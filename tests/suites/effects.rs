@@ -165,3 +165,25 @@ async fn a_missing_grant_is_named_and_the_call_works_once_it_is_given() {
     assert_eq!(result.outcome, Outcome::Success, "{result:?}");
     assert!(result.missing_grants.is_empty());
 }
+
+#[tokio::test]
+async fn a_variable_that_the_plugin_needs_and_was_not_given_is_named() {
+    let why = "it greets in this language".to_owned();
+    let name = "GREETING".to_owned();
+    let metadata = belljar_metadata::PluginMetadata {
+        needs: vec![belljar_metadata::Need::Env { name: name.clone(), why: why.clone() }],
+        ..belljar_metadata::PluginMetadata::default()
+    };
+    let packed = belljar_metadata::pack(built::rust_unpacked("hostile"), &metadata).unwrap();
+    let files = folder_with(&[("probes", &packed)]);
+    let app = start(&plugins(&files));
+    let missing = call(&app, "probes.environment", json!({})).await.missing_grants;
+    let [one] = &missing[..] else { panic!("{missing:?}") };
+    assert_eq!((one.kind.as_str(), one.grant.as_deref()), ("env", Some("--env GREETING=VALUE")));
+    assert_eq!(one.why.as_deref(), Some(why.as_str()));
+
+    let env = vec![EnvGrant { name, value: "hi".into() }];
+    let app = start(&Setup { env, ..plugins(&files) });
+    let given = call(&app, "probes.environment", json!({})).await;
+    assert!(given.content.contains("GREETING") && given.missing_grants.is_empty(), "{given:?}");
+}

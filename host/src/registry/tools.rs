@@ -13,7 +13,7 @@ use super::words::{PatternBudget, path_of, words_of};
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::{ToolId, ToolName};
 use crate::sandbox::{
-    Access, Compiled, Entry, ExportedFunction, OpenError, Sandbox, SandboxedTool, Words,
+    Access, AccessWords, Compiled, Entry, ExportedFunction, OpenError, Sandbox, SandboxedTool,
 };
 
 /// Tools one plugin may have; more functions are listed as unsupported.
@@ -102,14 +102,14 @@ impl<'a> Making<'a> {
     }
 
     /// What a tool, or its world, says of its access.
-    fn access_words(&self, said: &FunctionMetadata) -> Words {
+    fn access_words(&self, said: &FunctionMetadata) -> AccessWords {
         let needs = || said.needs.iter().chain(&self.metadata.needs);
         let granted = |name: &str| self.file.grants.env().iter().any(|env| env.name == name);
         let missing_env = needs().filter_map(|need| match need {
             Need::Env { name, .. } if !granted(name) => Some(name.clone()),
             _ => None,
         });
-        Words {
+        AccessWords {
             held_read_only: said.tags.read_only,
             may_want_folders: needs().next().is_none()
                 || needs().any(|need| matches!(need, Need::Dir { .. })),

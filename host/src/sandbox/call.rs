@@ -194,7 +194,7 @@ fn speak(attempt: &Attempt, gathered: &Gathered, note: Option<String>) {
         [(Stream::Stdout, &gathered.stdout), (Stream::Stderr, &gathered.stderr)]
     {
         // A command's stdout is kept as output; what it leaves behind unfinished is only printed.
-        if let Some((text, dropped)) = printed.within(share).take() {
+        if let Some((text, dropped)) = printed.within(share).text() {
             attempt.sink.printed(stream, text, dropped);
         }
     }

@@ -125,7 +125,7 @@ pub(crate) async fn invoke(
     if code == 0 {
         return Ok(answer(bytes, call_id));
     }
-    let said = stderr.peek();
+    let said = stderr.text().map(|(text, _)| text).unwrap_or_default();
     let said = escape::cut_to_end(said.trim(), QUOTED_STDERR).trim();
     let colon = if said.is_empty() { "" } else { ": " };
     let value = json!({

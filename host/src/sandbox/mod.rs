@@ -29,4 +29,4 @@ pub use entry::Entry;
 pub use facade::{OpenError, Sandbox};
 pub use permits::{HOST_CALLS, PLUGIN_CALLS, WAITING_CALLS};
 pub use reaper::BLOCKED_CALLS;
-pub use store::{Access, Words};
+pub use store::{Access, AccessWords};

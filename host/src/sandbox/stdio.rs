@@ -80,14 +80,9 @@ impl Printed {
         smaller
     }
 
-    /// The text that was kept, as [`Self::take`] has it; it stays.
-    pub(crate) fn peek(&self) -> String {
-        self.take().map(|(text, _)| text).unwrap_or_default()
-    }
-
     /// The text that was kept, a line saying what is missing in its middle, and how many bytes
     /// are. `None`: nothing was printed.
-    pub(crate) fn take(&self) -> Option<(String, u64)> {
+    pub(crate) fn text(&self) -> Option<(String, u64)> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.head.is_empty() && kept.tail.is_empty() {
             return None;
@@ -151,7 +146,7 @@ mod tests {
         for piece in ["ab", "cdef", "ghijkl", "m"] {
             printed.keep(piece.as_bytes());
         }
-        let (text, dropped) = printed.take().unwrap();
+        let (text, dropped) = printed.text().unwrap();
         assert_eq!((text.as_str(), dropped), ("abcd\n[5 bytes dropped]\njklm", 5));
     }
 
@@ -162,7 +157,7 @@ mod tests {
         for _ in 0..64 {
             printed.keep(&megabyte);
         }
-        let (text, dropped) = printed.take().unwrap();
+        let (text, dropped) = printed.text().unwrap();
         assert!(text.len() < 1100, "{}", text.len());
         assert_eq!(dropped, (64 << 20) - 1000);
     }
@@ -172,21 +167,21 @@ mod tests {
         let printed = Printed::new(100);
         printed.keep(&[b'a'; 50]);
         printed.keep(&[b'b'; 60]);
-        let (text, dropped) = printed.within(8).take().unwrap();
+        let (text, dropped) = printed.within(8).text().unwrap();
         assert_eq!((text.as_str(), dropped), ("aaaa\n[102 bytes dropped]\nbbbb", 102));
     }
 
     #[test]
     fn silence_is_nothing() {
-        assert_eq!(Printed::new(10).take(), None);
+        assert_eq!(Printed::new(10).text(), None);
         Printed::new(10).keep(b"");
-        assert_eq!(Printed::new(0).take(), None);
+        assert_eq!(Printed::new(0).text(), None);
     }
 
     #[test]
     fn short_output_is_whole() {
         let printed = Printed::new(8);
         printed.keep(b"abcdefgh");
-        assert_eq!(printed.take(), Some(("abcdefgh".to_owned(), 0)));
+        assert_eq!(printed.text(), Some(("abcdefgh".to_owned(), 0)));
     }
 }

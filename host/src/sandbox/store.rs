@@ -37,12 +37,12 @@ const HTTP_FIELDS_MAX: usize = 16 << 10;
 pub struct Access {
     pub(crate) folders: Folders,
     pub(crate) env: Arc<[(String, String)]>,
-    pub(crate) said: Words,
+    pub(crate) said: AccessWords,
 }
 
 /// What a tool's own words say of its access: they name what is missing and grant nothing.
 #[derive(Debug, Clone, Default)]
-pub struct Words {
+pub struct AccessWords {
     /// Its tag holds it to reading.
     pub held_read_only: bool,
     /// It says that it needs a folder, or names no need at all.
@@ -53,7 +53,7 @@ pub struct Words {
 
 impl Access {
     /// The same access for a tool that says so of itself.
-    pub fn of(&self, said: Words) -> Self {
+    pub fn of(&self, said: AccessWords) -> Self {
         Self { said, ..self.clone() }
     }
 }

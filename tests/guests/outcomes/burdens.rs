@@ -61,6 +61,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new(Rust("hostile"), "hold-listings", Call(ToolError), "a thousand listings never read")
         .with(r#"{"path":".","count":1000}"#)
         .granted(ReadOnly),
+    Row::new(Rust("hostile"), "build-header", Call(Crashed), "an http header of 64 KiB"),
     Row::new(
         Rust("hostile"),
         "build-request",
@@ -68,6 +69,8 @@ pub(super) const ROWS: &[Row] = &[
         "an http request with a megabyte in each of its words, never sent",
     ),
     Row::new(Wat("random-flood"), "run", Call(Crashed), "4 GiB of random bytes in one request")
+        .meets(RandomBytes),
+    Row::new(Wat("random-flood"), "insecure", Call(Crashed), "the same of the insecure generator")
         .meets(RandomBytes),
     Row::new(Wat("flood-stdout"), "four-mebibytes", Call(Success), "4 MiB on standard output")
         .meets(Stdio),

@@ -11,7 +11,8 @@ use belljar::events::{EventKind, Seen};
 use serde_json::json;
 
 use super::Workspace;
-use crate::suites::harness::{builtins, call, dir, start};
+use crate::guests::built;
+use crate::suites::harness::{builtins, call, dir, folder_with, plugins, start};
 
 #[tokio::test]
 async fn fs01_a_link_out_of_the_grant_is_not_followed_to_read_or_write() {
@@ -226,4 +227,17 @@ async fn fs10_paths_of_other_systems_reach_nothing() {
         let code = ws.refusal("files.read", json!({"path": path})).await;
         assert!(matches!(code.as_str(), "denied" | "not-found"), "{path}: {code}");
     }
+}
+
+#[tokio::test]
+async fn a_folder_with_too_many_entries_is_refused_before_it_is_collected() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..=100_000 {
+        fs::write(folder.path().join(number.to_string()), "").unwrap();
+    }
+    let files = folder_with(&[("probes", built::rust("hostile"))]);
+    let app = start(&Setup { dirs: vec![dir(folder.path(), ReadOnly)], ..plugins(&files) });
+    let many = call(&app, "probes.read-folder", json!({"path": "."})).await;
+    assert_eq!(many.outcome, Outcome::ToolError, "{:?}", many.error_message);
+    assert!(many.error_message.unwrap().contains("File too large"));
 }

@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 
 use super::FilesView;
 
-/// Entries of one folder that are read at most; a larger folder is refused before it is collected,
+/// Entries of one folder that are read at most, `.` and `..` among them; a larger folder is refused before it is collected,
 /// since wasmtime-wasi collects it whole.
 pub(super) const FOLDER_ENTRIES_MAX: usize = 100_000;
 

@@ -54,11 +54,22 @@ impl Guest for Probes {
         Ok(format!("{} listings held", held.len()))
     }
 
+    fn build_header() -> Result<String, String> {
+        let fields = Fields::new();
+        fields.append("x", &[b'x'; 64 * 1024]).map_err(|error| format!("{error:?}"))?;
+        Ok("a header of 64 KiB was taken".to_owned())
+    }
+
     fn build_request() -> Result<String, String> {
-        let request = OutgoingRequest::new(Fields::new());
         let long = "x".repeat(1 << 20);
+        let request = OutgoingRequest::new(Fields::new());
+        let body = request.body().and_then(|body| {
+            let room = body.write().and_then(|stream| stream.check_write().map_err(drop));
+            room.map(|room| room > 64 * 1024)
+        });
         let path = format!("/{long}");
         let taken: Vec<&str> = [
+            ("body", body.unwrap_or_default()),
             ("method", request.set_method(&Method::Other(long.clone())).is_ok()),
             ("scheme", request.set_scheme(Some(&Scheme::Other(long.clone()))).is_ok()),
             ("authority", request.set_authority(Some(&long)).is_ok()),
