@@ -44,5 +44,5 @@ test: check foreign-toolchains ## Run all that CI runs: format, lints, tests, do
 	RUSTDOCFLAGS="-D warnings" $(cargo) doc $(all) --no-deps --lib --examples
 
 .PHONY: bench
-bench: wasm-toolchain ## Measure what a call costs
-	$(cargo) bench --locked --package belljar --bench calls
+bench: wasm-toolchain ## Measure what a call and a batch cost
+	$(cargo) bench --locked --package belljar --bench calls --bench engine

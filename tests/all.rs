@@ -10,10 +10,14 @@
 mod guests;
 
 mod suites {
+    mod arguments;
     mod blocked_files;
     mod builtins;
+    mod cancelling;
     mod cli;
     mod command;
+    mod config_page;
+    mod contract;
     mod crowd;
     mod effects;
     #[cfg(feature = "foreign-guests")]

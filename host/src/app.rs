@@ -1,63 +1,42 @@
-//! Builds a host from what an operator said: plugins, grants, limits, where compiled code is kept.
+//! Builds a host from what an operator said: the configuration, and this run's own options.
 //!
 //! The one place that joins all modules.
 
+mod builder;
+mod given;
 mod grants;
+mod setup;
+mod state;
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use self::given::Given;
+use self::grants::OwnFolders;
+use self::state::State;
+use crate::config::{Builtins, TemplateError};
 use crate::contract::descriptor::ToolSource;
 use crate::contract::escape::clipped_line;
-use crate::contract::grants::{DirMode, EnvGrant, GrantError, Grants};
+use crate::contract::grants::GrantError;
 use crate::contract::ids::PluginName;
-use crate::contract::limits::Limits;
-use crate::engine::Engine;
-use crate::events::{EventBus, EventKind, unix_ms};
-use crate::host::Host;
+use crate::contract::limits::LimitError;
+use crate::engine::{BreakerSettings, Engine, EngineParts, EngineSettings, SettingsError};
+use crate::events::{EventBus, EventKind, JournalError, Recovered, unix_ms};
+use crate::gate::approval::{ApprovalQueue, ApprovalSettings};
+use crate::gate::{Policy, PolicyError};
+use crate::host::{Host, HostParts};
 use crate::registry::{
     Catalog, CatalogError, CodeStore, DiscoverError, LoadError, Loader, PluginFile, find_plugins,
 };
 use crate::runners::Router;
 use crate::sandbox::{COMPONENT_MAX_LEN, EngineError, Sandbox};
+use crate::storage::StorageError;
 
-/// A plugin to load.
-#[derive(Debug, Clone)]
-pub struct PluginSource {
-    /// The operator's name for it; not for a folder of several.
-    pub name: Option<PluginName>,
-    /// A file, or a folder of `.wasm` files.
-    pub path: PathBuf,
-}
-
-/// A folder to grant, as an operator says it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DirRequest {
-    /// The folder on this machine.
-    pub host: PathBuf,
-    /// Where the guest sees it; `None`: `/` and the folder's name.
-    pub guest: Option<String>,
-    /// What the guest may do in it.
-    pub mode: DirMode,
-}
-
-/// What an operator wants.
-#[derive(Debug, Clone, Default)]
-pub struct Setup {
-    /// Plugins beside the builtins.
-    pub plugins: Vec<PluginSource>,
-    /// Whether the builtins are loaded.
-    pub builtins: bool,
-    /// Folders for every plugin. The first is also `.`.
-    pub dirs: Vec<DirRequest>,
-    /// Environment variables for every plugin.
-    pub env: Vec<EnvGrant>,
-    /// Limits for every tool.
-    pub limits: Limits,
-    /// Where compiled code is kept; `None` compiles at each start.
-    pub code_folder: Option<PathBuf>,
-}
+pub use builder::HostBuilder;
+pub use setup::{DirRequest, PluginSource, Setup};
+pub use state::{approvals_file, audit_folder, open_audit, recover_audit};
 
 /// Why a host doesn't start.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +47,32 @@ pub enum StartError {
     /// A grant that can't be given.
     #[error(transparent)]
     Grant(#[from] GrantError),
+    /// A grant that depends on the caller, where the caller lacks what it depends on.
+    #[error(transparent)]
+    Template(TemplateError),
+    /// A limit that can't be set.
+    #[error(transparent)]
+    Limit(LimitError),
+    /// A rule.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A setting of batches or retries.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Nothing can be kept where approvals and the audit log are to be.
+    #[error("the folder `{path}` can't be made for approvals and the audit log: {reason}")]
+    State {
+        /// The folder.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Approvals can't be kept or read.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The audit log can't be kept.
+    #[error(transparent)]
+    Audit(#[from] JournalError),
     /// A folder that isn't there.
     #[error("the folder `{path}` can't be granted: {reason}")]
     Folder {
@@ -123,6 +128,8 @@ pub struct App {
     pub failed: Vec<Failed>,
     /// Why compiled code isn't kept, where it was meant to be.
     pub code_store_problem: Option<String>,
+    /// What an earlier run left unfinished in the audit log; `None`: there is no log.
+    pub recovered: Option<Recovered>,
 }
 
 /// Starts a host.
@@ -130,30 +137,110 @@ pub struct App {
 /// # Errors
 /// See [`StartError`]; nothing is left running.
 pub fn start(setup: &Setup) -> Result<App, StartError> {
-    // Before the grants: whether one of them holds this folder shows only once it is there.
+    // Before the grants: whether one of them holds these folders shows only once they are there.
     let (code_store, code_store_problem) = open_code_store(setup.code_folder.as_deref());
-    let grants = grants::resolve(setup)?;
+    let state = state::open(setup, unix_ms)?;
+    let own = Arc::new(own_folders(setup));
+    let given = Given::new(setup, &own)?;
+    let policy = policy(setup)?;
     let sandbox = Sandbox::try_new()?;
-    let loader = Loader::new(sandbox.clone(), code_store);
     let mut loading = Loading {
-        loader,
+        loader: Loader::new(sandbox.clone(), code_store),
         catalog: Catalog::default(),
         bus: EventBus::new(unix_ms),
-        grants,
-        limits: setup.limits.clone(),
+        given,
         failed: Vec::new(),
     };
-    if setup.builtins {
-        loading.add_builtins()?;
-    }
-    for plugin in &setup.plugins {
-        loading.add_source(plugin)?;
-    }
+    loading.add_all(setup)?;
     let Loading { catalog, bus, failed, .. } = loading;
     let catalog = Arc::new(catalog);
     let router = Arc::new(Router::new(Arc::clone(&catalog), sandbox.clone()));
-    let engine = Engine::new(Arc::clone(&router) as _, router, bus.clone());
-    Ok(App { host: Host::new(engine, catalog, bus), sandbox, failed, code_store_problem })
+    let State { store, journal, recovered } = state;
+    let approvals = ApprovalQueue::new(
+        Arc::clone(&store) as _,
+        bus.clone(),
+        unix_ms,
+        approval_settings(setup),
+        setup.approver.clone(),
+    );
+    if let Some(journal) = &journal {
+        approvals.record_in(journal.clone());
+    }
+    let engine = Engine::new(EngineParts {
+        lookup: Arc::clone(&router) as _,
+        runner: router,
+        bus: bus.clone(),
+        policy: Arc::clone(&policy),
+        approvals: approvals.clone(),
+        results: store,
+        journal: journal.clone(),
+        settings: engine_settings(setup),
+        clock: unix_ms,
+    })?;
+    let host = Host::new(HostParts { engine, catalog, bus, approvals, journal });
+    Ok(App { host, sandbox, failed, code_store_problem, recovered })
+}
+
+fn own_folders(setup: &Setup) -> OwnFolders {
+    let mut own = OwnFolders::default();
+    let config = &setup.config;
+    own.add(setup.code_folder.as_deref(), "its compiled code");
+    own.add(config.state.as_deref(), "its approvals and its audit log");
+    own.add(audit_folder(config).as_deref(), "its audit log");
+    own.add(config.file.as_deref(), "its configuration");
+    own
+}
+
+fn policy(setup: &Setup) -> Result<Arc<Policy>, StartError> {
+    let policy = Policy::new(&setup.config.policy)?;
+    Ok(Arc::new(match &setup.assessor {
+        Some(assessor) => policy.with_assessor(Arc::clone(assessor)),
+        None => policy,
+    }))
+}
+
+/// Checks what of a configuration only the parts that use it can: rules and settings of batches.
+///
+/// # Errors
+/// The first that can't be.
+pub fn check(config: &crate::config::Config) -> Result<(), StartError> {
+    let setup = Setup { config: config.clone(), ..Setup::default() };
+    policy(&setup)?;
+    Ok(engine_settings(&setup).validate()?)
+}
+
+fn approval_settings(setup: &Setup) -> ApprovalSettings {
+    let said = &setup.config.approvals;
+    ApprovalSettings {
+        ttl: Duration::from_millis(said.expires_ms),
+        hand_back: Duration::from_millis(said.hand_back_ms),
+        self_approval: said.self_approval,
+        ..ApprovalSettings::default()
+    }
+}
+
+fn engine_settings(setup: &Setup) -> EngineSettings {
+    let said = setup.config.engine.clone();
+    EngineSettings {
+        concurrency: said.concurrency,
+        retries: said.retries,
+        retry_delay_ms: said.retry_delay_ms,
+        unsafe_tools: said.unsafe_tools,
+        parallel_tools: said.parallel_tools,
+        share_identical: said.share_identical,
+        failure_breaker: BreakerSettings {
+            after: said.breaker_after,
+            window_ms: said.breaker_window_ms,
+        },
+    }
+}
+
+/// Names of the builtins that ship.
+pub fn builtin_names() -> Vec<&'static str> {
+    #[cfg(feature = "builtins")]
+    return belljar_builtin::all().iter().map(|builtin| builtin.name).collect();
+    #[cfg(not(feature = "builtins"))]
+    Vec::new()
 }
 
 fn open_code_store(folder: Option<&Path>) -> (Option<CodeStore>, Option<String>) {
@@ -171,22 +258,33 @@ struct Loading {
     loader: Loader,
     catalog: Catalog,
     bus: EventBus,
-    grants: Grants,
-    limits: Limits,
+    given: Given,
     failed: Vec<Failed>,
 }
 
 impl Loading {
+    fn add_all(&mut self, setup: &Setup) -> Result<(), StartError> {
+        if setup.builtins {
+            self.add_builtins(&setup.config.builtins)?;
+        }
+        let configured = setup.config.plugins.iter().filter_map(|plugin| {
+            let path = plugin.path.clone()?;
+            Some(PluginSource { name: Some(plugin.name.clone()), path })
+        });
+        for plugin in configured.chain(setup.plugins.iter().cloned()) {
+            self.add_source(&plugin)?;
+        }
+        Ok(())
+    }
+
     #[cfg(feature = "builtins")]
-    fn add_builtins(&mut self) -> Result<(), StartError> {
-        for builtin in belljar_builtin::all() {
+    fn add_builtins(&mut self, which: &Builtins) -> Result<(), StartError> {
+        for builtin in belljar_builtin::all().iter().filter(|it| which.includes(it.name)) {
             let file = PluginFile {
                 bytes: Cow::Borrowed(builtin.wasm),
                 stem: builtin.name.to_owned(),
                 name: None,
                 source: ToolSource::Builtin,
-                grants: self.grants.clone(),
-                limits: self.limits.clone(),
             };
             self.add(&file).map_err(|source| StartError::Plugin {
                 path: format!("builtin {}", builtin.name),
@@ -199,7 +297,7 @@ impl Loading {
     #[cfg(not(feature = "builtins"))]
     #[expect(clippy::unnecessary_wraps, reason = "the same shape as with builtins")]
     #[expect(clippy::unused_self, reason = "the same shape as with builtins")]
-    fn add_builtins(&mut self) -> Result<(), StartError> {
+    fn add_builtins(&mut self, _which: &Builtins) -> Result<(), StartError> {
         Ok(())
     }
 
@@ -228,14 +326,13 @@ impl Loading {
             stem,
             name,
             source: ToolSource::Plugin,
-            grants: self.grants.clone(),
-            limits: self.limits.clone(),
         };
         self.add(&file)
     }
 
     fn add(&mut self, file: &PluginFile) -> Result<(), PluginError> {
-        let plugin = self.loader.load(file)?;
+        let given = &self.given;
+        let plugin = self.loader.load(file, |name| given.of(name))?;
         let name = plugin.identity.name.clone();
         self.catalog.add(plugin)?;
         let plugin = self.catalog.plugin(name.as_str());

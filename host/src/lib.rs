@@ -3,6 +3,7 @@
 //! Start at [`contract`] for the words, at `ARCHITECTURE.md` for the life of a call.
 
 pub mod app;
+pub mod config;
 pub mod contract;
 pub mod engine;
 pub mod events;
@@ -13,5 +14,6 @@ pub mod host;
 pub mod registry;
 pub mod runners;
 pub mod sandbox;
+pub mod storage;
 
 pub use host::Host;

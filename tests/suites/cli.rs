@@ -1,9 +1,17 @@
 //! The real binary: its exit codes, and what it prints where.
 
+mod approvals;
+mod audit;
+mod batch;
+mod config;
 mod escaping;
 mod inputs;
 mod kept_code;
 mod packing;
+mod place;
+mod policy;
+mod prompt;
+mod queue;
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -179,6 +187,23 @@ fn json_is_one_line_with_one_result_whatever_the_end() {
         assert!(json["callId"].is_string() && json["durationMs"].is_u64(), "{ran:?}");
         assert!(json["content"].is_string() && json["errorMessage"].is_string() == (code != 0));
     }
+}
+
+#[test]
+fn t14_a_tools_error_is_one_in_result_event_json_and_exit() {
+    let bad = r#"{"encoding":"hex","text":"zz"}"#;
+    let ran = run(["call", "codec.decode", bad, "--json", "--trace"]).ends_with(1);
+    let result = ran.json();
+    let mark = " ToolCallInvoke ";
+    let event = ran.stderr.lines().find_map(|line| line.split_once(mark)).unwrap().1;
+    let event: Value = serde_json::from_str(event).unwrap();
+    for (told, said) in [("result", &result), ("event", &event)] {
+        assert_eq!((&said["status"], &said["outcome"]), (&"error".into(), &"tool_error".into()));
+        // It ran, and said no: what it said is the message, not a success that reads like one.
+        assert_eq!(said["executed"], "yes", "{told}: {ran:?}");
+        assert!(said["errorMessage"].as_str().unwrap().contains("hex"), "{told}: {ran:?}");
+    }
+    assert_eq!((&result["attempts"], &event["attempts"]), (&1.into(), &1.into()));
 }
 
 #[test]

@@ -79,7 +79,14 @@ pub(crate) fn belljar() -> Command {
 
 /// The surroundings in which every command runs.
 pub(crate) fn settled(command: &mut Command) {
-    command.env("XDG_CACHE_HOME", cache()).env_remove("BELLJAR_LOG").stdin(Stdio::null());
+    command
+        .env("XDG_CACHE_HOME", cache())
+        // A place without a configuration, and one where what is recorded harms nobody.
+        .env("XDG_CONFIG_HOME", cache().join("config"))
+        .env("XDG_STATE_HOME", cache().join("state"))
+        .env_remove("BELLJAR_CONFIG")
+        .env_remove("BELLJAR_LOG")
+        .stdin(Stdio::null());
 }
 
 /// Runs the binary to its end.

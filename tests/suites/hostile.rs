@@ -65,7 +65,7 @@ async fn what_was_granted_to_be_read_is_not_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deadlines_hold_while_both_cores_are_busy() {
+async fn t12_deadlines_hold_while_both_cores_are_busy() {
     let code = tempfile::tempdir().unwrap();
     let _busy = Busy::new(2);
     for row in WORK.rows {

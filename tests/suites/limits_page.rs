@@ -22,7 +22,9 @@ const HEAD: &str = "\
 
 Every call runs under every limit of this table; there is no unlimited. The operator's setting goes
 up to the ceiling; a plugin's own tag or a caller's request only lowers it. `belljar inspect` shows
-the limits of each tool and where each came from, and a call that meets one says which.
+the limits of each tool and where each came from, and a call that meets one says which. In
+`belljar.toml` a limit is set for all tools, for a plugin or for one tool:
+[configuration](configuration.md).
 
 | limit | default | ceiling | setting |
 |---|---|---|---|
@@ -61,7 +63,7 @@ fn page() -> String {
     let mut page = HEAD.to_owned();
     for kind in LimitKind::ALL {
         let facts = kind.facts();
-        let setting = facts.setting.map_or("fixed".to_owned(), |flag| format!("`{flag}`"));
+        let setting = setting(facts.setting);
         let (default, ceiling) = (kind.show(facts.default), kind.show(facts.ceiling));
         writeln!(page, "| {} | {default} | {ceiling} | {setting} |", facts.name).unwrap();
     }
@@ -79,6 +81,14 @@ fn page() -> String {
         }
     }
     page
+}
+
+fn setting(setting: Option<&str>) -> String {
+    match setting {
+        Some(option) if option.starts_with("--") => format!("`{option}`, or `belljar.toml`"),
+        Some(_) => "`belljar.toml`".to_owned(),
+        None => "fixed".to_owned(),
+    }
 }
 
 fn who(row: &Row) -> String {

@@ -2,6 +2,7 @@
 
 mod linked;
 mod loading;
+mod lowered;
 mod names;
 mod sections;
 

@@ -20,7 +20,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["frontends/cli/"]),
     ("anyhow", &["app.rs", "main.rs", "frontends/cli/"]),
     ("tracing_subscriber", &["main.rs", "frontends/cli/"]),
-    ("belljar_metadata", &["registry/", "frontends/cli/"]),
+    ("belljar_metadata", &["registry/", "config/", "frontends/cli/"]),
+    ("rusqlite", &["storage/"]),
+    ("toml", &["config/", "gate/tests"]),
+    ("indicatif", &["frontends/cli/"]),
     ("belljar_builtin", &["app.rs"]),
 ];
 

@@ -4,17 +4,35 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{DirRequest, Setup, StartError};
+use super::{DirRequest, StartError};
 use crate::contract::escape::clipped_line;
-use crate::contract::grants::{DirGrant, DirMode, Grants};
+use crate::contract::grants::{DirGrant, DirMode, EnvGrant, Grants};
 
-/// The grants of every plugin of this host.
-pub(super) fn resolve(setup: &Setup) -> Result<Grants, StartError> {
+/// Folders and files of belljar's own, in which no plugin may write: each with what is kept there.
+#[derive(Debug, Default)]
+pub(super) struct OwnFolders(Vec<(PathBuf, &'static str)>);
+
+impl OwnFolders {
+    /// Adds one, with words for what is kept there. It should be there already: whether a grant
+    /// holds it shows only then.
+    pub(super) fn add(&mut self, place: Option<&Path>, keeps: &'static str) {
+        let Some(place) = place else { return };
+        let real = std::fs::canonicalize(place).unwrap_or_else(|_missing| place.to_owned());
+        self.0.push((real, keeps));
+    }
+}
+
+/// Checks and canonicalises folders and variables.
+pub(super) fn resolve(
+    dirs: &[DirRequest],
+    env: &[EnvGrant],
+    own: &OwnFolders,
+) -> Result<Grants, StartError> {
     let mut grants = Grants::default();
-    for (index, request) in setup.dirs.iter().enumerate() {
+    for (index, request) in dirs.iter().enumerate() {
         let host = canonical_folder(&request.host)?;
         if request.mode == DirMode::ReadWrite {
-            refuse_own_state(&host, request, setup.code_folder.as_deref())?;
+            refuse_own(&host, request, own)?;
         }
         let guest = guest_path(request, &host);
         if index == 0 && guest != "." {
@@ -23,42 +41,54 @@ pub(super) fn resolve(setup: &Setup) -> Result<Grants, StartError> {
         }
         grants.add_dir(DirGrant { host, guest, mode: request.mode })?;
     }
-    for env in &setup.env {
+    for env in env {
         grants.add_env(env.clone())?;
     }
     Ok(grants)
 }
 
-fn canonical_folder(path: &Path) -> Result<PathBuf, StartError> {
-    let refused = |reason: String| StartError::Folder {
-        path: clipped_line(&path.to_string_lossy(), 300),
-        reason,
+/// The folder without links and dots. Below `root`, which is the same for every caller, there must
+/// be no link: one in the place of a caller's folder would lead to another caller's.
+pub(super) fn canonical_below(path: &Path, root: &Path) -> Result<PathBuf, StartError> {
+    let folder = canonical_folder(path)?;
+    let meant = match path.strip_prefix(root) {
+        Ok(below) => canonical_folder(root)?.join(below),
+        Err(_elsewhere) => folder.clone(),
     };
-    let canonical = std::fs::canonicalize(path).map_err(|error| refused(error.to_string()))?;
-    if !canonical.is_dir() {
-        return Err(refused("it is not a folder".to_owned()));
+    if folder == meant {
+        return Ok(folder);
     }
-    crate::sandbox::refuse_processes(&canonical).map_err(refused)?;
+    Err(refused(path, "a part of it that depends on the caller is a link".to_owned()))
+}
+
+fn canonical_folder(path: &Path) -> Result<PathBuf, StartError> {
+    let canonical =
+        std::fs::canonicalize(path).map_err(|error| refused(path, error.to_string()))?;
+    if !canonical.is_dir() {
+        return Err(refused(path, "it is not a folder".to_owned()));
+    }
+    crate::sandbox::refuse_processes(&canonical).map_err(|reason| refused(path, reason))?;
     Ok(canonical)
 }
 
-/// A guest that could write where compiled code is kept could run native code at the next start.
-fn refuse_own_state(
-    host: &Path,
-    request: &DirRequest,
-    code_folder: Option<&Path>,
-) -> Result<(), StartError> {
-    let Some(own) = code_folder else { return Ok(()) };
-    let own = std::fs::canonicalize(own).unwrap_or_else(|_missing| own.to_owned());
-    if own.starts_with(host) || host.starts_with(&own) {
-        return Err(StartError::Folder {
-            path: clipped_line(&request.host.to_string_lossy(), 300),
-            reason: "belljar keeps its compiled code there, so no plugin may write in it; grant a \
-                     folder beside it, or grant this one read-only"
-                .to_owned(),
-        });
+/// A guest that could write where compiled code is kept could run native code at the next start,
+/// and one that could write the configuration, the approvals or the audit log could grant itself
+/// anything.
+fn refuse_own(host: &Path, request: &DirRequest, own: &OwnFolders) -> Result<(), StartError> {
+    match own.0.iter().find(|(own, _)| own.starts_with(host) || host.starts_with(own)) {
+        None => Ok(()),
+        Some((_, keeps)) => Err(refused(
+            &request.host,
+            format!(
+                "belljar keeps {keeps} there, so no plugin may write in it; grant a folder beside \
+                 it, or grant this one read-only"
+            ),
+        )),
     }
-    Ok(())
+}
+
+fn refused(path: &Path, reason: String) -> StartError {
+    StartError::Folder { path: clipped_line(&path.to_string_lossy(), 300), reason }
 }
 
 fn guest_path(request: &DirRequest, host: &Path) -> String {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::CheckedArguments;
+use super::grants::Grants;
 use super::ids::CallId;
 use super::limits::{LimitKind, Limits};
 use super::result::{Attachment, MissingGrant, Usage};
@@ -27,6 +28,8 @@ pub struct Attempt {
     pub arguments: Arc<CheckedArguments>,
     /// The bounds in force.
     pub limits: Arc<Limits>,
+    /// What the call may use: what the gate saw.
+    pub grants: Arc<Grants>,
     /// Given to the guest as it came.
     pub idempotency_key: Option<String>,
     /// When the attempt must have ended, whatever it is blocked in.

@@ -3,16 +3,29 @@
 //! Data only; `gate` decides.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::approval::Approver;
+use super::ids::ApprovalId;
 
 /// The gate's answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// Run it; the mark says why.
     Allow(ApprovalMark),
     /// Never run it, for this reason.
     Deny(Refusal),
-    /// Run it only if a human says so, for this reason.
-    Ask(String),
+    /// Run it only if a human says so.
+    Ask(AskReason),
+}
+
+/// Why a person is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskReason {
+    /// In one line.
+    pub reason: String,
+    /// Whether the rule that asks lets `--yes` stand for a person.
+    pub yes_allowed: bool,
 }
 
 /// A denial, apart by who denied.
@@ -37,10 +50,27 @@ pub enum ApprovedBy {
 }
 
 /// Who let a call through, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ApprovalMark {
     /// What decided.
     pub by: ApprovedBy,
     /// Why, in one line.
     pub reason: String,
+    /// The request that was answered, or the remembered approval that stood for an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalId>,
+    /// Who answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approver: Option<Approver>,
+    /// The arguments that the approver put in place of the caller's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_arguments: Option<Map<String, Value>>,
+}
+
+impl ApprovalMark {
+    /// Let through, or not, without a person.
+    pub fn new(by: ApprovedBy, reason: impl Into<String>) -> Self {
+        Self { by, reason: reason.into(), approval: None, approver: None, edited_arguments: None }
+    }
 }

@@ -44,12 +44,12 @@ pub enum Isolation {
 }
 
 /// The build a tool belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginIdentity {
     /// The plugin's name.
     pub name: PluginName,
     /// The version it claims.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The SHA-256 of the component's bytes.
     pub digest: Digest,

@@ -2,10 +2,10 @@
 //!
 //! Data only; `registry::effects` derives it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a hint is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The sandbox makes it so. Policy may rely on this alone.
@@ -17,7 +17,7 @@ pub enum Basis {
 }
 
 /// A hint with its basis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
     /// Whether it holds.
     pub value: bool,
@@ -48,7 +48,7 @@ impl Effect {
 }
 
 /// The effects of one tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Effects {
     /// Changes nothing outside itself: writes no file and reaches nobody.

@@ -3,11 +3,15 @@
 //! Checks what can be checked without the disk; `sandbox::capability` opens what is named here.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::approval::CallerContext;
+use super::ids::Digest;
 
 /// Whether a granted folder may be changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirMode {
     /// Read only.
@@ -17,7 +21,7 @@ pub enum DirMode {
 }
 
 /// A folder a plugin may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirGrant {
     /// Where it is on this machine: absolute, without links or dots. Never shown to the guest.
     pub host: PathBuf,
@@ -41,6 +45,100 @@ pub struct EnvGrant {
 pub struct Grants {
     dirs: Vec<DirGrant>,
     env: Vec<EnvGrant>,
+}
+
+/// Makes the grants of one call out of who calls, where they are templates over it.
+pub trait GrantSource: Send + Sync + std::fmt::Debug {
+    /// The grants of this caller. May look at the disk, so it isn't for an async thread.
+    ///
+    /// # Errors
+    /// In one sentence: what the template needs isn't known of this caller, or names no folder.
+    fn resolve(&self, caller: &CallerContext) -> Result<Grants, String>;
+}
+
+/// What the operator gives one plugin.
+#[derive(Debug, Clone)]
+pub enum Granted {
+    /// The same for every caller.
+    Fixed(Grants),
+    /// A template over the caller.
+    PerCall {
+        /// The grants as far as they are the same for all: modes, guest paths, names. Its host
+        /// paths are the templates' text.
+        shape: Grants,
+        /// What fills it in.
+        source: Arc<dyn GrantSource>,
+    },
+}
+
+impl Granted {
+    /// What is the same for every caller; what effects are read off.
+    pub fn shape(&self) -> &Grants {
+        match self {
+            Self::Fixed(grants) | Self::PerCall { shape: grants, .. } => grants,
+        }
+    }
+}
+
+impl Default for Granted {
+    fn default() -> Self {
+        Self::Fixed(Grants::default())
+    }
+}
+
+/// What one tool may use, narrowed by its own tags.
+#[derive(Debug, Clone)]
+pub enum ToolGrants {
+    /// The same for every caller.
+    Fixed(Arc<Grants>),
+    /// A template over the caller.
+    PerCall {
+        /// What fills it in.
+        source: Arc<dyn GrantSource>,
+        /// Whether a tag holds the tool to reading.
+        read_only: bool,
+    },
+}
+
+impl ToolGrants {
+    /// The grants of this caller. May look at the disk where they are a template.
+    ///
+    /// # Errors
+    /// As [`GrantSource::resolve`].
+    pub fn resolve(&self, caller: &CallerContext) -> Result<Arc<Grants>, String> {
+        match self {
+            Self::Fixed(grants) => Ok(Arc::clone(grants)),
+            Self::PerCall { source, read_only } => {
+                let grants = source.resolve(caller)?;
+                Ok(Arc::new(if *read_only { grants.read_only() } else { grants }))
+            }
+        }
+    }
+}
+
+/// Grants as they are kept beside an approval: with host paths, without values. For the private
+/// store alone; a [`Grants`] itself is what descriptors show.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantsRecord {
+    /// The folders, in the order given.
+    pub dirs: Vec<DirGrant>,
+    /// Names of variables with the SHA-256 of their values, in the order given.
+    pub env: Vec<(String, Digest)>,
+}
+
+impl GrantsRecord {
+    /// Whether everything here was already given by `other`: no folder outside its folders or with
+    /// more rights, no variable that is new or changed.
+    pub fn is_within(&self, other: &Self) -> bool {
+        let held = |dir: &DirGrant| {
+            other.dirs.iter().any(|wider| {
+                dir.guest == wider.guest
+                    && dir.host.starts_with(&wider.host)
+                    && (dir.mode == wider.mode || wider.mode == DirMode::ReadWrite)
+            })
+        };
+        self.dirs.iter().all(held) && self.env.iter().all(|env| other.env.contains(env))
+    }
 }
 
 /// Why a grant can't be given.
@@ -112,6 +210,12 @@ impl Grants {
         }
         self.env.push(env);
         Ok(())
+    }
+
+    /// What is kept of them beside an approval.
+    pub fn record(&self) -> GrantsRecord {
+        let hashed = |env: &EnvGrant| (env.name.clone(), Digest::of(env.value.as_bytes()));
+        GrantsRecord { dirs: self.dirs.clone(), env: self.env.iter().map(hashed).collect() }
     }
 
     /// Whether any folder may be changed.
@@ -192,6 +296,24 @@ mod tests {
         grants.add_env(EnvGrant { name: "A".into(), value: "hush".into() }).unwrap();
         let json = serde_json::to_string(&grants).unwrap();
         assert_eq!(json, r#"{"dirs":[{"guest":"/w","mode":"read-only"}],"env":["A"]}"#);
+    }
+
+    #[test]
+    fn only_what_is_narrower_is_within() {
+        let record = |host: &str, mode| {
+            let mut grants = Grants::default();
+            grants.add_dir(dir(host, "/w", mode)).unwrap();
+            grants.add_env(EnvGrant { name: "A".into(), value: "1".into() }).unwrap();
+            grants.record()
+        };
+        let (ro, rw) = (record("/a", DirMode::ReadOnly), record("/a", DirMode::ReadWrite));
+        assert!(ro.is_within(&ro) && ro.is_within(&rw) && !rw.is_within(&ro));
+        assert!(record("/a/b", DirMode::ReadOnly).is_within(&ro));
+        assert!(!record("/ab", DirMode::ReadOnly).is_within(&ro));
+        assert!(GrantsRecord::default().is_within(&ro) && !ro.is_within(&GrantsRecord::default()));
+        let mut other_value = ro.clone();
+        other_value.env[0].1 = Digest::of(b"2");
+        assert!(!other_value.is_within(&ro));
     }
 
     #[test]

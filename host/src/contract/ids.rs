@@ -12,6 +12,9 @@ pub const NAME_MAX_LEN: usize = 128;
 /// Longest call id, in bytes.
 pub const CALL_ID_MAX_LEN: usize = 128;
 
+/// Length of an approval's id: 60 bits, too many to guess and few enough to type.
+pub const APPROVAL_ID_LEN: usize = 12;
+
 /// Why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
@@ -27,6 +30,12 @@ pub enum IdError {
     /// A call id that is empty, too long or not printable.
     #[error("`{0}` is not a call id: expected 1 to {CALL_ID_MAX_LEN} printable ASCII characters")]
     CallId(String),
+    /// An approval's id of the wrong form.
+    #[error("`{0}` is not the id of an approval: expected {APPROVAL_ID_LEN} of a to z and 2 to 7")]
+    ApprovalId(String),
+    /// A SHA-256 of the wrong form.
+    #[error("`{0}` is not a SHA-256: expected 64 hex digits")]
+    Digest(String),
 }
 
 /// Clips hostile text for an error message; escapes what a terminal would act on.
@@ -178,6 +187,57 @@ impl fmt::Display for CallId {
     }
 }
 
+/// Names an approval, pending or remembered. Made at random, so that nobody guesses one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ApprovalId(String);
+
+impl ApprovalId {
+    /// An id made of random bytes; `random` must come from the operating system.
+    pub fn from_random(random: [u8; APPROVAL_ID_LEN]) -> Self {
+        const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+        let letter =
+            |byte: u8| char::from(ALPHABET.get(usize::from(byte % 32)).copied().unwrap_or(b'a'));
+        Self(random.into_iter().map(letter).collect())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ApprovalId {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let known = |byte: u8| byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte);
+        if text.len() == APPROVAL_ID_LEN && text.bytes().all(known) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(IdError::ApprovalId(shown(text)))
+        }
+    }
+}
+
+impl TryFrom<String> for ApprovalId {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        text.parse()
+    }
+}
+
+impl From<ApprovalId> for String {
+    fn from(id: ApprovalId) -> String {
+        id.0
+    }
+}
+
+impl fmt::Display for ApprovalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// The SHA-256 of something, shown as 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -204,6 +264,28 @@ impl fmt::Display for Digest {
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
+    }
+}
+
+impl FromStr for Digest {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let wrong = || IdError::Digest(shown(text));
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(wrong());
+        }
+        for (slot, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_not_ascii| wrong())?;
+            *slot = u8::from_str_radix(pair, 16).map_err(|_not_hex| wrong())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::approval::CallerContext;
 use super::ids::CallId;
 
 /// How far a caller is trusted (A15). Any JSON reads as a level: what is none is `READ_ONLY`.
@@ -17,10 +18,9 @@ pub enum PermissionLevel {
     /// Asks for all that isn't proven read-only.
     #[default]
     ReadOnly,
-    /// As `READ_ONLY` for now: what is proven read-only runs, the rest asks, also where it would
-    /// stay inside file grants.
+    /// Lets through what stays inside its file grants, asks for what reaches further.
     ReadWrite,
-    /// As `READ_ONLY` for now: nothing assesses risks yet.
+    /// Asks where the risk assessor flags the call.
     Smart,
     /// Never asks.
     Full,
@@ -55,6 +55,20 @@ pub struct SessionTool {
     pub descriptor: Option<super::descriptor::NamedTool>,
 }
 
+/// What becomes of a call that needs a person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalMode {
+    /// Declined at once: nobody can be asked here.
+    #[default]
+    Deny,
+    /// Waits for the answer until the request expires.
+    Wait,
+    /// Waits a little, then answers `approval_pending`; the identical call, repeated after the
+    /// answer, is admitted once.
+    HandBack,
+}
+
 /// One request to run a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -63,7 +77,9 @@ pub struct ToolInvocation {
     pub call_id: CallId,
     /// A tool id or a wire name.
     pub tool_name: String,
-    /// The arguments as they came: parsed once, by the engine.
+    /// The arguments as they came: parsed once, by the engine. Left out, empty or blank they are
+    /// `{}`; null is none of these and is refused, here and as text.
+    #[serde(default)]
     pub arguments_json: String,
     /// Source A's execution mode, passed through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +114,11 @@ pub struct ToolInvocation {
     /// A tighter wall-clock bound for the whole call than the tool's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
-    /// Handed to the guest, so that it can tell a repeated call.
+    /// What becomes of it where a person has to be asked. The frontend's, never the request's.
+    #[serde(default, skip_deserializing)]
+    pub approval_mode: ApprovalMode,
+    /// Handed to the guest, so that it can tell a repeated call. Scoped to caller, tool and build:
+    /// a finished key gives its stored result, one in flight or with other arguments is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
     /// W3C trace context of the request, passed through.
@@ -112,6 +132,18 @@ fn null_is_none<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SessionTool>, 
 }
 
 impl ToolInvocation {
+    /// Who calls, for approvals and the audit log.
+    pub fn context(&self) -> CallerContext {
+        CallerContext {
+            caller: self.caller.clone(),
+            session_id: self.session_id.clone(),
+            user_id: self.user_id.clone(),
+            execution_user_id: self.execution_user_id.clone(),
+            workspace: self.workspace.clone(),
+            permission_level: self.permission_level,
+        }
+    }
+
     /// A call with nothing known of its caller, at the lowest level.
     pub fn new(
         call_id: CallId,
@@ -133,6 +165,7 @@ impl ToolInvocation {
             allowed_tools: None,
             session_tools: Vec::new(),
             timeout: None,
+            approval_mode: ApprovalMode::Deny,
             idempotency_key: None,
             trace_parent: None,
         }
@@ -152,6 +185,17 @@ mod tests {
         assert_eq!(json["argumentsJson"], "{}");
         assert!(json.get("sessionId").is_none(), "absent, never null: {json}");
         assert_eq!(serde_json::from_value::<ToolInvocation>(json).unwrap(), call);
+    }
+
+    #[test]
+    fn t18_omitted_arguments_are_none_and_null_is_refused() {
+        let omitted = serde_json::json!({"callId": "c1", "toolName": "t"});
+        let read: ToolInvocation = serde_json::from_value(omitted.clone()).unwrap();
+        assert_eq!(read, ToolInvocation::new("c1".parse().unwrap(), "t", ""));
+        let mut null = omitted;
+        null["argumentsJson"] = Value::Null;
+        let error = serde_json::from_value::<ToolInvocation>(null).unwrap_err();
+        assert!(error.to_string().contains("null, expected a string"), "{error}");
     }
 
     #[test]

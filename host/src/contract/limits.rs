@@ -69,7 +69,7 @@ pub struct LimitFacts {
     pub default: u64,
     /// The highest value the operator can set.
     pub ceiling: u64,
-    /// The setting that changes it, as an operator writes it; `None`: fixed in this version.
+    /// The setting that raises it, as an operator writes it; `None`: the default is the ceiling.
     pub setting: Option<&'static str>,
 }
 
@@ -113,16 +113,31 @@ impl LimitKind {
             Self::Memory => facts("memory", Bytes, 256 * MIB, 4 * GIB, Some("--memory")),
             Self::TableElements => facts("table-elements", Count, 100_000, 100_000, None),
             Self::Instances => facts("instances", Count, 64, 64, None),
-            Self::ArgumentBytes => facts("argument-bytes", Bytes, MIB, 16 * MIB, None),
-            Self::ArgumentDepth => facts("argument-depth", Count, 64, 128, None),
+            Self::ArgumentBytes => {
+                let setting = Some("`argument_bytes` under [limits] in belljar.toml");
+                facts("argument-bytes", Bytes, MIB, 16 * MIB, setting)
+            }
+            Self::ArgumentDepth => {
+                let setting = Some("`argument_depth` under [limits] in belljar.toml");
+                facts("argument-depth", Count, 64, 128, setting)
+            }
             Self::OutputShown => {
                 facts("output-shown", Bytes, 256 * KIB, 64 * MIB, Some("--output"))
             }
-            Self::OutputKept => facts("output-kept", Bytes, 16 * MIB, 64 * MIB, None),
-            Self::Stdio => facts("stdio", Bytes, 64 * KIB, MIB, None),
+            Self::OutputKept => {
+                let setting = Some("`output_kept` under [limits] in belljar.toml");
+                facts("output-kept", Bytes, 16 * MIB, 64 * MIB, setting)
+            }
+            Self::Stdio => {
+                let setting = Some("`stdio` under [limits] in belljar.toml");
+                facts("stdio", Bytes, 64 * KIB, MIB, setting)
+            }
             Self::Lifted => facts("lifted", Bytes, 16 * MIB, 16 * MIB, None),
             Self::Handles => facts("handles", Count, 4096, 4096, None),
-            Self::RandomBytes => facts("random-bytes", Bytes, 64 * KIB, MIB, None),
+            Self::RandomBytes => {
+                let setting = Some("`random_bytes` under [limits] in belljar.toml");
+                facts("random-bytes", Bytes, 64 * KIB, MIB, setting)
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! Imports nothing of ours, runs nothing, and never reads a clock; it may hold an instant or a
 //! cancel token that somebody else made.
 
+pub mod approval;
 pub mod arguments;
 pub mod attempt;
 pub mod decision;

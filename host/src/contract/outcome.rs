@@ -48,8 +48,8 @@ pub enum Outcome {
     HostFault,
 }
 
-/// Whether the tool's code ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether the tool's code ran. Ordered by how much may have been done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Executed {
     /// Certainly not.

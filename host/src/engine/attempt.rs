@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::contract::arguments::CheckedArguments;
+use super::prepare::Prepared;
 use crate::contract::attempt::Attempt;
 use crate::contract::descriptor::ToolDescriptor;
 use crate::contract::invocation::ToolInvocation;
@@ -28,9 +28,9 @@ pub(super) fn limits_of(tool: &ToolDescriptor, call: &ToolInvocation) -> Limits 
 /// What an attempt is made of, besides its number.
 pub(super) struct Plan<'a> {
     pub(super) call: &'a ToolInvocation,
-    pub(super) arguments: &'a Arc<CheckedArguments>,
-    pub(super) limits: &'a Arc<Limits>,
-    pub(super) started: Instant,
+    pub(super) prepared: &'a Prepared,
+    /// When the whole call must have ended.
+    pub(super) due: Instant,
     pub(super) cancel: &'a CancellationToken,
     pub(super) sink: Arc<dyn CallSink>,
 }
@@ -39,18 +39,16 @@ impl Plan<'_> {
     /// The attempt of this number, due at its own deadline or the call's, whichever is sooner.
     pub(super) fn attempt(self, number: u32) -> Attempt {
         let now = Instant::now();
-        let left = self
-            .limits
-            .duration(LimitKind::CallDeadline)
-            .saturating_sub(now.duration_since(self.started));
-        let own: Duration = self.limits.duration(LimitKind::AttemptDeadline);
+        let left = self.due.saturating_duration_since(now);
+        let own: Duration = self.prepared.limits.duration(LimitKind::AttemptDeadline);
         let deadline_kind =
             if left < own { LimitKind::CallDeadline } else { LimitKind::AttemptDeadline };
         Attempt {
             call_id: self.call.call_id.clone(),
             number,
-            arguments: Arc::clone(self.arguments),
-            limits: Arc::clone(self.limits),
+            arguments: Arc::clone(&self.prepared.arguments),
+            limits: Arc::clone(&self.prepared.limits),
+            grants: Arc::clone(&self.prepared.grants),
             idempotency_key: self.call.idempotency_key.clone(),
             deadline: (now + own.min(left)).into_std(),
             deadline_kind,

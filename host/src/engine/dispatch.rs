@@ -2,197 +2,245 @@
 //!
 //! Safe to drop at any await. A panic anywhere in a call ends that call alone.
 
+use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt::{Plan, limits_of};
+use super::admit::{Admission, admit};
+use super::batch::{BatchCall, Slot, calmly, run_batch, words_of};
+use super::breaker::FailureBreaker;
+use super::execute::execute;
+use super::locks::Locks;
+use super::plan::ParallelRules;
 use super::ports::{FoundTool, ToolLookup, ToolRunner};
+use super::prepare::{Prepared, look_up, prepare};
+use super::refused::Refused;
 use super::report::OpenCall;
-use super::resolve::{Resolved, not_connected, not_found, resolve};
-use crate::contract::arguments::{ArgumentBounds, CheckedArguments, joined, parse};
-use crate::contract::decision::{ApprovalMark, ApprovedBy, Decision, Refusal};
+use super::retry::Retries;
+use super::settings::{EngineSettings, SettingsError};
+use super::share::Sharing;
+use crate::contract::ids::Digest;
 use crate::contract::invocation::ToolInvocation;
-use crate::contract::limits::Limits;
-use crate::contract::normalise::{Settling, TextRule, settle};
-use crate::contract::outcome::Outcome;
+use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
-use crate::events::{EventBus, EventKind, Verdict};
-use crate::gate;
+use crate::events::{Clock, EventBus, EventKind, Journal};
+use crate::gate::Policy;
+use crate::gate::approval::ApprovalQueue;
+use crate::storage::ResultStore;
 
-/// Runs calls.
+/// Everything an engine is joined from.
 #[derive(Clone)]
-pub struct Engine {
-    lookup: Arc<dyn ToolLookup>,
-    runner: Arc<dyn ToolRunner>,
-    bus: EventBus,
+pub struct EngineParts {
+    /// Finds tools.
+    pub lookup: Arc<dyn ToolLookup>,
+    /// Runs attempts.
+    pub runner: Arc<dyn ToolRunner>,
+    /// Where events go.
+    pub bus: EventBus,
+    /// The rules.
+    pub policy: Arc<Policy>,
+    /// Where people are asked.
+    pub approvals: ApprovalQueue,
+    /// Where results of calls with an idempotency key are kept.
+    pub results: Arc<dyn ResultStore>,
+    /// Where each call is recorded; `None`: nowhere.
+    pub journal: Option<Journal>,
+    /// Batches, retries, repeated failures.
+    pub settings: EngineSettings,
+    /// The time, for what is kept.
+    pub clock: Clock,
+}
+
+impl std::fmt::Debug for EngineParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineParts").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Runs calls. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine(Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) lookup: Arc<dyn ToolLookup>,
+    pub(super) runner: Arc<dyn ToolRunner>,
+    pub(super) bus: EventBus,
+    pub(super) policy: Arc<Policy>,
+    pub(super) approvals: ApprovalQueue,
+    pub(super) results: Arc<dyn ResultStore>,
+    pub(super) journal: Option<Journal>,
+    pub(super) locks: Locks,
+    pub(super) retries: Retries,
+    pub(super) breaker: FailureBreaker,
+    pub(super) clock: Clock,
+    settings: EngineSettings,
+    parallel: ParallelRules,
 }
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").finish_non_exhaustive()
+        f.debug_struct("Engine").field("settings", &self.0.settings).finish_non_exhaustive()
     }
 }
 
-/// Ends a call before its tool runs.
-struct Refused(Outcome, String);
-
 impl Engine {
-    /// Joins whoever finds tools with whoever runs them.
-    pub fn new(lookup: Arc<dyn ToolLookup>, runner: Arc<dyn ToolRunner>, bus: EventBus) -> Self {
-        Self { lookup, runner, bus }
+    /// Joins the parts.
+    ///
+    /// # Errors
+    /// A setting outside its bounds.
+    pub fn new(parts: EngineParts) -> Result<Self, SettingsError> {
+        let EngineParts {
+            lookup,
+            runner,
+            bus,
+            policy,
+            approvals,
+            results,
+            journal,
+            settings,
+            clock,
+        } = parts;
+        settings.validate()?;
+        Ok(Self(Arc::new(Shared {
+            lookup,
+            runner,
+            bus,
+            policy,
+            approvals,
+            results,
+            journal,
+            locks: Locks::default(),
+            retries: Retries::new(&settings),
+            breaker: FailureBreaker::new(settings.failure_breaker),
+            clock,
+            parallel: ParallelRules::new(&settings)?,
+            settings,
+        })))
     }
 
     /// Runs one call to its end. Never fails: every end is a result (A17).
     pub async fn call(&self, call: ToolInvocation, cancel: CancellationToken) -> ToolResult {
-        let mut open = OpenCall::new(&self.bus, &call.call_id, &call.tool_name);
-        self.bus.publish(Some(&call.call_id), || EventKind::CallReceived {
+        self.call_in(Slot::alone(), call, cancel).await
+    }
+
+    async fn call_in(
+        &self,
+        slot: Slot,
+        call: ToolInvocation,
+        cancel: CancellationToken,
+    ) -> ToolResult {
+        let shared = self.0.as_ref();
+        let mut open = OpenCall::new(&self.0, &call, slot);
+        shared.bus.publish(Some(&call.call_id), || EventKind::CallReceived {
             tool_name: call.tool_name.clone(),
             caller: call.caller.clone(),
             argument_bytes: call.arguments_json.len() as u64,
         });
-        let steps = AssertUnwindSafe(self.steps(&call, &cancel, &mut open)).catch_unwind().await;
+        let within = Within { call: &call, cancel: &cancel };
+        let steps = AssertUnwindSafe(steps(shared, &within, &mut open)).catch_unwind().await;
         let result = match steps {
             Ok(Ok(result)) => result,
-            Ok(Err(Refused(outcome, why))) => {
-                let mut result = ToolResult::refused(call.call_id.clone(), outcome, why);
-                result.approval = Some(ApprovalMark {
-                    by: ApprovedBy::None,
-                    reason: format!(
-                        "the call ended as {} before the gate let it through",
-                        outcome.name()
-                    ),
-                });
-                result
-            }
-            Err(panic) => panicked(&call, panic.as_ref()),
+            Ok(Err(refused)) => refused.into_result(call.call_id.clone()),
+            Err(panic) => panicked(&call, panic.as_ref(), open.attempts),
         };
-        open.finish(result)
+        open.finish(result).await
     }
 
-    async fn steps(
+    pub(super) fn shared(&self) -> &Shared {
+        &self.0
+    }
+
+    /// Runs calls that were handed over together: one result for each, in their order, whatever
+    /// happens. `on_result` hears of each with its place, as it comes in. Call ids must differ.
+    pub async fn batch(
         &self,
-        call: &ToolInvocation,
-        cancel: &CancellationToken,
-        open: &mut OpenCall,
-    ) -> Result<ToolResult, Refused> {
-        if cancel.is_cancelled() {
-            return Err(Refused(Outcome::Cancelled, "cancelled before it started".to_owned()));
-        }
-        let tool = self.look_up(call)?;
-        open.tool = Some(tool.descriptor.id.clone());
-        let limits = Arc::new(limits_of(&tool.descriptor, call));
-        let arguments = Arc::new(check(&tool, call, &limits)?);
-        open.arguments = Some(Arc::clone(&arguments));
-        let mark = self.admit(call, &tool, &arguments)?;
-        open.attempts += 1;
-        let number = open.attempts;
-        self.bus.publish(Some(&call.call_id), || EventKind::AttemptStarted { number });
-        let plan = Plan {
-            call,
-            arguments: &arguments,
-            limits: &limits,
-            started: open.started(),
-            cancel,
-            sink: open.sink(),
-        };
-        let end = self.runner.run(&tool.descriptor.id, plan.attempt(number)).await;
-        let settling = Settling {
-            call_id: &call.call_id,
-            limits: &limits,
-            text_rule: TextRule::On,
-            attempts: number,
-            duration_ms: Some(open.duration_ms()),
-        };
-        let mut result = settle(&settling, end);
-        result.approval = Some(mark);
-        Ok(result)
-    }
-
-    fn look_up(&self, call: &ToolInvocation) -> Result<FoundTool, Refused> {
-        let resolved = resolve(self.lookup.as_ref(), call);
-        // A14: before anything else, since a caller with a set isn't told of what is beside it,
-        // neither that it exists nor what arguments it takes.
-        let names = resolved.names(call);
-        if let Some(refusal) = gate::refuse_unlisted(&names, call.allowed_tools.as_deref()) {
-            return Err(refused(refusal));
-        }
-        match resolved {
-            Resolved::Loaded(tool) => Ok(tool),
-            Resolved::Session(named) => Err(Refused(Outcome::Unavailable, not_connected(&named))),
-            Resolved::Unknown(named) => {
-                Err(Refused(Outcome::NotFound, not_found(self.lookup.as_ref(), &named)))
-            }
-        }
-    }
-
-    fn admit(
-        &self,
-        call: &ToolInvocation,
-        tool: &FoundTool,
-        arguments: &CheckedArguments,
-    ) -> Result<ApprovalMark, Refused> {
-        let decision = gate::decide(&tool.descriptor, call);
-        self.bus.publish(Some(&call.call_id), || {
-            let (verdict, by, reason) = match &decision {
-                Decision::Allow(mark) => (Verdict::Allow, Some(mark.by), &mark.reason),
-                Decision::Deny(Refusal::NotAllowed(why) | Refusal::Denied(why)) => {
-                    (Verdict::Deny, None, why)
-                }
-                Decision::Ask(why) => (Verdict::Ask, None, why),
-            };
-            EventKind::Decision {
-                tool: tool.descriptor.id.clone(),
-                arguments_hash: arguments.hash(),
-                verdict,
-                by,
-                reason: reason.clone(),
-            }
+        calls: Vec<ToolInvocation>,
+        cancel: CancellationToken,
+        on_result: impl FnMut(usize, &ToolResult) + Send,
+    ) -> Vec<ToolResult> {
+        let shared = self.0.as_ref();
+        let mut sharing = Sharing::new(&shared.settings);
+        let planned = calls.into_iter().enumerate().map(|(place, call)| {
+            let tool = calmly(|| shared.lookup.find(&call.tool_name));
+            let repeats =
+                sharing.repeats(place, &call, tool.as_ref().map(|tool| tool.descriptor.as_ref()));
+            BatchCall { shares: repeats, ..BatchCall::new(call, tool.as_ref(), &shared.parallel) }
         });
-        match decision {
-            Decision::Allow(mark) => Ok(mark),
-            Decision::Deny(refusal) => Err(refused(refusal)),
-            // Nobody can be asked yet, and no answer is no.
-            Decision::Ask(why) => Err(Refused(
-                Outcome::ApprovalDeclined,
-                format!(
-                    "{why}, and nobody is here to approve it; only level FULL needs no approval"
-                ),
-            )),
+        let at_once = NonZeroUsize::new(shared.settings.concurrency).unwrap_or(NonZeroUsize::MIN);
+        let run = |call, cancel, slot| self.call_in(slot, call, cancel);
+        run_batch(planned.collect(), at_once, &cancel, run, on_result).await
+    }
+}
+
+/// What a call is made within.
+pub(super) struct Within<'a> {
+    pub(super) call: &'a ToolInvocation,
+    pub(super) cancel: &'a CancellationToken,
+}
+
+async fn steps(
+    shared: &Shared,
+    within: &Within<'_>,
+    open: &mut OpenCall,
+) -> Result<ToolResult, Refused> {
+    let call = within.call;
+    if within.cancel.is_cancelled() {
+        return Err(Refused::new(Outcome::Cancelled, "cancelled before it started"));
+    }
+    let tool = look_up(shared, call)?;
+    open.tool = Some(tool.descriptor.id.clone());
+    let prepared = checked(shared, call, tool).await?;
+    let hash = prepared.arguments.hash();
+    open.arguments = Some(Arc::clone(&prepared.arguments));
+    let (tool, now) = (&prepared.tool.descriptor.id, Instant::now());
+    if let Some(why) = shared.breaker.refuses(call, tool, hash, now) {
+        return Err(Refused::new(Outcome::Denied, why));
+    }
+    match admit(shared, within, open, prepared).await? {
+        Admission::Run(admitted) => {
+            let tool = admitted.prepared.tool.descriptor.id.clone();
+            open.arguments = Some(Arc::clone(&admitted.prepared.arguments));
+            let result = execute(shared, within, open, *admitted).await?;
+            shared.breaker.note(call, &tool, hash, result.outcome, Instant::now());
+            Ok(result)
         }
+        Admission::Ended(result) => Ok(*result),
     }
 }
 
-fn refused(refusal: Refusal) -> Refused {
-    match refusal {
-        Refusal::NotAllowed(why) => Refused(Outcome::NotAllowed, why),
-        Refusal::Denied(why) => Refused(Outcome::Denied, why),
-    }
-}
-
-/// Parses once, checks against the schema, and makes the form that everybody sees from here on.
-fn check(
-    tool: &FoundTool,
+/// The call with its arguments checked. Arguments that fail the check again and again are counted
+/// like any other failure.
+async fn checked(
+    shared: &Shared,
     call: &ToolInvocation,
-    limits: &Limits,
-) -> Result<CheckedArguments, Refused> {
-    let invalid = |why| Refused(Outcome::InvalidArguments, why);
-    let parsed = parse(&call.arguments_json, ArgumentBounds::of(limits))
-        .map_err(|error| invalid(error.sentence(limits)))?;
-    let checked = tool.check.check(parsed).map_err(|failures| invalid(joined(&failures)))?;
-    Ok(CheckedArguments::new(checked))
+    tool: FoundTool,
+) -> Result<Prepared, Refused> {
+    let id = tool.descriptor.id.clone();
+    let refused = match prepare(tool, call, &call.arguments_json).await {
+        Ok(prepared) => return Ok(prepared),
+        Err(refused) => refused,
+    };
+    if refused.outcome == Outcome::InvalidArguments {
+        let (hash, now) = (Digest::of(call.arguments_json.as_bytes()), Instant::now());
+        if let Some(why) = shared.breaker.refuses(call, &id, hash, now) {
+            return Err(Refused::new(Outcome::Denied, why));
+        }
+        shared.breaker.note(call, &id, hash, refused.outcome, now);
+    }
+    Err(refused)
 }
 
 /// A17: the caller gets a result; what the panic said is for the log.
-fn panicked(call: &ToolInvocation, panic: &(dyn std::any::Any + Send)) -> ToolResult {
-    let said = panic
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without words".to_owned());
-    tracing::error!(call = %call.call_id, "a call panicked: {said}");
+fn panicked(
+    call: &ToolInvocation,
+    panic: &(dyn std::any::Any + Send),
+    attempts: u32,
+) -> ToolResult {
+    tracing::error!(call = %call.call_id, "a call panicked: {}", words_of(panic));
     let why = "belljar itself failed in this call; its log says how";
     let mut result = ToolResult::new(
         call.call_id.clone(),
@@ -200,5 +248,8 @@ fn panicked(call: &ToolInvocation, panic: &(dyn std::any::Any + Send)) -> ToolRe
         format!("Tool execution failed: {why}"),
     );
     result.error_message = Some(why.to_owned());
+    if attempts == 0 {
+        result.executed = Executed::No;
+    }
     result
 }

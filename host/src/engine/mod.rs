@@ -1,15 +1,32 @@
-//! One call from request to result: lookup, arguments, gate, attempt, normalise.
+//! Calls from request to result, alone or in batches: lookup, arguments, gate, attempts, normalise.
 //!
 //! Knows neither wasm nor protocols: it speaks to both through [`ports`]. Only [`dispatch`] runs
 //! tools, after the gate.
 
+mod admit;
 mod attempt;
+mod batch;
+mod breaker;
 pub mod dispatch;
+mod execute;
+mod explain;
+mod identity;
+mod locks;
+mod plan;
 pub mod ports;
+mod prepare;
+mod record;
+mod refused;
+mod repeat;
 mod report;
 mod resolve;
+mod retry;
+mod settings;
+mod share;
 
 #[cfg(test)]
 mod tests;
 
-pub use dispatch::Engine;
+pub use dispatch::{Engine, EngineParts};
+pub use identity::{CallIds, Renamed, unique_ids};
+pub use settings::{BreakerSettings, EngineSettings, SettingsError};

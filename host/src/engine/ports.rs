@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::contract::arguments::ArgumentCheck;
 use crate::contract::attempt::{Attempt, AttemptEnd};
 use crate::contract::descriptor::ToolDescriptor;
+use crate::contract::grants::ToolGrants;
 use crate::contract::ids::ToolId;
 
 /// A tool that can be called.
@@ -14,6 +15,8 @@ pub struct FoundTool {
     pub descriptor: Arc<ToolDescriptor>,
     /// Checks arguments against its schema.
     pub check: Arc<dyn ArgumentCheck>,
+    /// What it may use.
+    pub grants: ToolGrants,
 }
 
 impl std::fmt::Debug for FoundTool {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use crate::contract::approval::{ApprovalState, Approver};
 use crate::contract::arguments::CheckedArguments;
 use crate::contract::decision::ApprovedBy;
-use crate::contract::ids::{CallId, Digest, PluginName, ToolId};
+use crate::contract::ids::{ApprovalId, CallId, Digest, PluginName, ToolId};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::{Status, Usage};
 use crate::contract::sink::{LogLevel, Progress, Stream};
@@ -86,10 +87,54 @@ pub enum EventKind {
         /// Why.
         reason: String,
     },
+    /// A person is asked (source B's `ToolApprovalRequestEvent`).
+    ToolApprovalRequest {
+        /// Names the request; an answer names it too.
+        request_id: ApprovalId,
+        /// The tool.
+        tool_name: String,
+        /// What it would be called with, canonical.
+        arguments: Box<CheckedArguments>,
+        /// Why a person is asked.
+        reason: String,
+        /// From when on no answer counts, in milliseconds since 1970 (UTC).
+        expires_unix_ms: u64,
+    },
+    /// A request was answered.
+    ApprovalDecided {
+        /// Names the request.
+        request_id: ApprovalId,
+        /// The answer's name: `once`, `session`, `always`, `deny`, `deny-always`, `edit`, `answer`
+        /// or `cancel`.
+        decision: String,
+        /// Who answered.
+        approver: Approver,
+    },
+    /// A request ended without an answer that a call took.
+    ApprovalEnded {
+        /// Names the request.
+        request_id: ApprovalId,
+        /// How.
+        state: ApprovalState,
+    },
+    /// A remembered answer stands no longer.
+    ApprovalRevoked {
+        /// Names the request it answered.
+        request_id: ApprovalId,
+    },
     /// A runner was handed the call.
     AttemptStarted {
         /// 1 for the first try.
         number: u32,
+    },
+    /// An attempt failed in a way that may pass, and another follows.
+    AttemptRetried {
+        /// The attempt that follows.
+        number: u32,
+        /// How the one before ended.
+        after_outcome: Outcome,
+        /// How long it waits first, in milliseconds.
+        delay_ms: u64,
     },
     /// The guest says how far it is.
     Progress(Progress),
@@ -216,6 +261,30 @@ mod tests {
         assert!(json.get("arguments").is_none() && json.get("argumentsHash").is_none());
         let none = event(report(Some(Arc::new(CheckedArguments::new(Map::new())))));
         assert_eq!(none["arguments"], json!({}));
+    }
+
+    #[test]
+    fn b17_a_request_for_approval_reads_as_the_source_has_it() {
+        let request_id: ApprovalId = "abcdefghijkl".parse().unwrap();
+        let map = json!({"path": "a"}).as_object().unwrap().clone();
+        let json = event(EventKind::ToolApprovalRequest {
+            request_id: request_id.clone(),
+            tool_name: "files.write".into(),
+            arguments: Box::new(CheckedArguments::new(map)),
+            reason: "writes".into(),
+            expires_unix_ms: 9,
+        });
+        assert_eq!(json["type"], "ToolApprovalRequest");
+        assert_eq!(json["requestId"], "abcdefghijkl");
+        assert_eq!((&json["callId"], &json["toolName"]), (&json!("c1"), &json!("files.write")));
+        assert_eq!(json["arguments"], json!({"path": "a"}));
+        assert_eq!((&json["reason"], &json["expiresUnixMs"]), (&json!("writes"), &json!(9)));
+
+        let json = event(EventKind::ApprovalEnded { request_id, state: ApprovalState::Expired });
+        assert_eq!(
+            (&json["requestId"], &json["state"]),
+            (&"abcdefghijkl".into(), &"expired".into())
+        );
     }
 
     #[test]

@@ -6,9 +6,17 @@
 mod bus;
 mod clock;
 mod event;
+pub mod journal;
+mod redact;
 mod sink;
 
 pub use bus::{EventBus, EventStream, Seen};
 pub use clock::{Clock, unix_ms};
 pub use event::{CallReport, Event, EventKind, Verdict};
+pub use journal::{
+    ApprovalDecided, ApprovalRequested, CallFinished, CallRefused, CallStarted, Entries, Entry,
+    Filter, Head, InterruptedCall, Journal, JournalError, JournalOptions, OpenEntry, Record,
+    Recovered, Retention, Verified, VerifyError, head, read, read_last, recover, verify,
+};
+pub use redact::{Redactor, SECRET_MIN_LEN};
 pub use sink::{BusSink, Dropped};

@@ -1,20 +1,35 @@
-//! Decides whether a call may run. Sees the descriptor and the caller's context, runs nothing.
+//! Decides whether a call may run. Sees the descriptor, canonical arguments and the caller's
+//! context; runs nothing.
 //!
-//! For now by rule alone, in two steps: `refuse_unlisted`, by the allowed set, as soon as the name
-//! is known; and `decide`, by the caller's level and what is proven of the tool, when the arguments
-//! are. What would need a person is answered `Ask`, and whoever holds no approver must treat that
-//! as no.
+//! In two steps: `refuse_unlisted`, by the allowed set, as soon as the name is known; and `judge`,
+//! by all stages, when the arguments are. What needs a person is answered `Ask`, and whoever holds
+//! no approver must treat that as no.
 
 mod allowed;
+pub mod approval;
+mod assessor;
+mod explain;
+mod keys;
 mod level;
-
-use crate::contract::decision::Decision;
-use crate::contract::descriptor::ToolDescriptor;
-use crate::contract::invocation::ToolInvocation;
+mod narrow;
+mod pattern;
+mod policy;
+mod rules;
+mod settings;
+mod stages;
+#[cfg(test)]
+mod tests;
+mod view;
 
 pub use allowed::refuse_unlisted;
-
-/// Whether a call of a tool that the caller's set holds may run.
-pub fn decide(tool: &ToolDescriptor, call: &ToolInvocation) -> Decision {
-    level::decide_by_level(tool, call.permission_level)
-}
+pub use assessor::{AssessorError, EffectsAssessor, Risk, RiskAssessor};
+pub use explain::{Explanation, apply_remembered, explain};
+pub use narrow::{narrow_level, narrow_tools};
+pub use pattern::{PATTERN_MAX_LEN, Pattern, PatternError};
+pub use policy::{GLOBS_MAX_LEN, Policy, PolicyError, RULES_MAX_LEN};
+pub use rules::{RULE_NAME_MAX_LEN, RULE_REASON_MAX_LEN};
+pub use settings::{
+    EffectConditions, Globs, KeySettings, LevelName, PolicySettings, RuleAction, RuleSettings,
+};
+pub use stages::{Answer, Stage, StageAnswer, judge};
+pub use view::{GateView, ProvenEffects};

@@ -21,11 +21,13 @@ pub(super) struct Parts<'a> {
     pub(super) entry: &'a Entry,
     pub(super) grants: &'a Grants,
     pub(super) limits: &'a Limits,
+    /// The operator's; `None`: by rule.
+    pub(super) wire_name: Option<&'a str>,
 }
 
 /// Makes the descriptor.
 pub(super) fn describe(parts: Parts<'_>) -> ToolDescriptor {
-    let Parts { id, plugin, function, said, entry, grants, limits } = parts;
+    let Parts { id, plugin, function, said, entry, grants, limits, wire_name: wished } = parts;
     let tags = &said.tags;
     let documented = !said.docs.trim().is_empty();
     let description = if documented {
@@ -35,7 +37,7 @@ pub(super) fn describe(parts: Parts<'_>) -> ToolDescriptor {
     };
     let examples = tags.examples.iter().cloned().map(serde_json::Value::Object).collect();
     ToolDescriptor {
-        wire_name: wire_name(&id),
+        wire_name: wished.map_or_else(|| wire_name(&id), str::to_owned),
         id,
         title: tags.title.clone(),
         description,

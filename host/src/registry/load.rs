@@ -3,6 +3,7 @@
 //! Runs none of its code. What is wrong with one function leaves the others alone.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use belljar_metadata::PluginMetadata;
@@ -13,9 +14,9 @@ use super::tools::Making;
 use super::words::{lies, need, path_of};
 use crate::contract::descriptor::{Need, PluginIdentity, ToolDescriptor, ToolSource};
 use crate::contract::escape::clipped_line;
-use crate::contract::grants::Grants;
+use crate::contract::grants::{Granted, ToolGrants};
 use crate::contract::ids::{Digest, PluginName};
-use crate::contract::limits::Limits;
+use crate::contract::limits::{LimitKind, Limits};
 use crate::sandbox::{
     Compiled, ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool,
 };
@@ -34,10 +35,26 @@ pub struct PluginFile {
     pub name: Option<PluginName>,
     /// Builtin or plugin.
     pub source: ToolSource,
-    /// What the operator gives it.
-    pub grants: Grants,
-    /// The operator's limits for it.
+}
+
+/// What the operator gives a plugin.
+#[derive(Debug, Clone, Default)]
+pub struct PluginGiven {
+    /// What it may use.
+    pub grants: Granted,
+    /// The limits of its calls.
     pub limits: Limits,
+    /// What the operator says of single tools, by their names.
+    pub tools: BTreeMap<String, ToolSettings>,
+}
+
+/// What the operator says of one tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolSettings {
+    /// Limits in place of the plugin's.
+    pub limits: Vec<(LimitKind, u64)>,
+    /// The name that models use for it; `None`: by rule.
+    pub wire_name: Option<String>,
 }
 
 /// Why a plugin isn't loaded.
@@ -68,8 +85,10 @@ pub struct Unsupported {
 pub struct LoadedTool {
     /// What it is.
     pub descriptor: Arc<ToolDescriptor>,
-    /// How it runs.
+    /// How it runs; with nothing granted where its grants are a template.
     pub sandboxed: SandboxedTool,
+    /// What it may use.
+    pub grants: ToolGrants,
 }
 
 /// A plugin with its tools.
@@ -86,7 +105,7 @@ pub struct LoadedPlugin {
     /// What it says it wants.
     pub needs: Vec<Need>,
     /// What it was given.
-    pub grants: Grants,
+    pub grants: Granted,
     /// What its component imports.
     pub imports: Vec<String>,
     /// Its tools, in the component's order.
@@ -110,11 +129,16 @@ impl Loader {
         Self { sandbox, code_store }
     }
 
-    /// Loads one plugin. Takes seconds where a large component has to be compiled.
+    /// Loads one plugin; `given` says what the plugin of a name may use. Takes seconds where a large
+    /// component has to be compiled.
     ///
     /// # Errors
     /// See [`LoadError`]; nothing is left half-loaded.
-    pub fn load(&self, file: &PluginFile) -> Result<LoadedPlugin, LoadError> {
+    pub fn load<'g>(
+        &self,
+        file: &PluginFile,
+        given: impl FnOnce(&PluginName) -> &'g PluginGiven,
+    ) -> Result<LoadedPlugin, LoadError> {
         let digest = Digest::of(&file.bytes);
         let compiled = Arc::new(self.compile(&file.bytes, &digest)?);
         let mut findings = Vec::new();
@@ -122,19 +146,20 @@ impl Loader {
         let functions = compiled.functions();
         findings.extend(lies(&metadata, &functions));
         let identity = identify(file, &metadata, &functions, digest)?;
+        let given = given(&identity.name);
         let mut plugin = LoadedPlugin {
             identity,
             source: file.source,
             description: metadata.description.clone(),
             toolchain: metadata.toolchain.clone(),
             needs: all_needs(&metadata),
-            grants: file.grants.clone(),
+            grants: given.grants.clone(),
             imports: compiled.imports().to_vec(),
             tools: Vec::new(),
             unsupported: Vec::new(),
             findings,
         };
-        Making::new(&self.sandbox, file, &metadata, &compiled)?.add_tools(&mut plugin, functions);
+        Making::new(&self.sandbox, given, &metadata, &compiled)?.add_tools(&mut plugin, functions);
         if plugin.tools.is_empty() {
             plugin.findings.push("it exports no function that can be a tool".to_owned());
         }

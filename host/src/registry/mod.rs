@@ -17,5 +17,7 @@ pub use crate::sandbox::COMPONENT_MAX_LEN;
 pub use catalog::{Catalog, CatalogError};
 pub use code_store::{CodeStore, CodeStoreError};
 pub use discover::{DiscoverError, PLUGINS_MAX, find_plugins};
-pub use load::{LoadError, LoadedPlugin, LoadedTool, Loader, PluginFile, Unsupported};
+pub use load::{
+    LoadError, LoadedPlugin, LoadedTool, Loader, PluginFile, PluginGiven, ToolSettings, Unsupported,
+};
 pub use names::{NameError, RESERVED_PLUGINS, wire_name};

@@ -7,11 +7,13 @@ use belljar_metadata::{FunctionMetadata, Need, PluginMetadata};
 
 use super::descriptor::{Parts, describe};
 use super::effects::effective_grants;
-use super::load::{LoadedPlugin, LoadedTool, PluginFile, TOOLCHAIN_INTERFACE};
+use super::load::{LoadedPlugin, LoadedTool, PluginGiven, TOOLCHAIN_INTERFACE};
 use super::names::tool_names;
 use super::words::{PatternBudget, path_of, words_of};
 use crate::contract::escape::clipped_line;
+use crate::contract::grants::{Granted, ToolGrants};
 use crate::contract::ids::{ToolId, ToolName};
+use crate::contract::limits::{LimitError, Limits};
 use crate::sandbox::{
     Access, AccessWords, Compiled, Entry, ExportedFunction, OpenError, Sandbox, SandboxedTool,
 };
@@ -21,7 +23,7 @@ const TOOLS_MAX: usize = 256;
 
 /// What all tools of a plugin are made from.
 pub(super) struct Making<'a> {
-    file: &'a PluginFile,
+    given: &'a PluginGiven,
     metadata: &'a PluginMetadata,
     compiled: &'a Arc<Compiled>,
     /// The plugin's folders, opened once for all its tools.
@@ -35,17 +37,24 @@ impl<'a> Making<'a> {
     /// Opens what the plugin was granted.
     pub(super) fn new(
         sandbox: &Sandbox,
-        file: &'a PluginFile,
+        given: &'a PluginGiven,
         metadata: &'a PluginMetadata,
         compiled: &'a Arc<Compiled>,
     ) -> Result<Self, OpenError> {
-        let plain = sandbox.open(&file.grants)?;
-        let read_only = match file.grants.can_write_files() {
-            true => sandbox.open(&file.grants.read_only())?,
-            false => plain.clone(),
+        let (plain, read_only) = match &given.grants {
+            // Each call opens its own.
+            Granted::PerCall { .. } => (Access::default(), Access::default()),
+            Granted::Fixed(grants) => {
+                let plain = sandbox.open(grants)?;
+                let read_only = match grants.can_write_files() {
+                    true => sandbox.open(&grants.read_only())?,
+                    false => plain.clone(),
+                };
+                (plain, read_only)
+            }
         };
         let patterns = PatternBudget::default();
-        Ok(Self { file, metadata, compiled, plain, read_only, patterns })
+        Ok(Self { given, metadata, compiled, plain, read_only, patterns })
     }
 
     /// Makes a tool of each function that can be one; the others are listed with the reason.
@@ -82,9 +91,15 @@ impl<'a> Making<'a> {
         let odd = entry.findings().iter().chain(&too_many);
         let odd = odd.map(|odd| clipped_line(&format!("{name}: {odd}"), 300));
         plugin.findings.extend(odd);
-        let grants = effective_grants(&self.file.grants, &said.tags);
+        let grants = effective_grants(self.given.grants.shape(), &said.tags);
         let opened = if said.tags.read_only { &self.read_only } else { &self.plain };
         let access = opened.of(self.access_words(said));
+        let limits = match self.limits_of(name.as_str()) {
+            Ok(limits) => limits,
+            Err(error) => return plugin.refuse(function, error.to_string()),
+        };
+        let settings = self.given.tools.get(name.as_str());
+        let wire_name = settings.and_then(|tool| tool.wire_name.as_deref());
         let descriptor = describe(Parts {
             id: ToolId { plugin: plugin.identity.name.clone(), tool: name },
             plugin,
@@ -92,19 +107,37 @@ impl<'a> Making<'a> {
             said,
             entry: &entry,
             grants: &grants,
-            limits: &self.file.limits,
+            limits: &limits,
+            wire_name,
         });
         let compiled = Arc::clone(self.compiled);
         plugin.tools.push(LoadedTool {
             descriptor: Arc::new(descriptor),
             sandboxed: SandboxedTool::new(compiled, function, entry, access),
+            grants: match &self.given.grants {
+                Granted::Fixed(_) => ToolGrants::Fixed(Arc::new(grants)),
+                Granted::PerCall { source, .. } => ToolGrants::PerCall {
+                    source: Arc::clone(source),
+                    read_only: said.tags.read_only,
+                },
+            },
         });
+    }
+
+    /// The operator's limits for one tool: its own, else the plugin's.
+    fn limits_of(&self, name: &str) -> Result<Limits, LimitError> {
+        let mut limits = self.given.limits.clone();
+        for (kind, value) in self.given.tools.get(name).iter().flat_map(|tool| &tool.limits) {
+            limits.set(*kind, *value)?;
+        }
+        Ok(limits)
     }
 
     /// What a tool, or its world, says of its access.
     fn access_words(&self, said: &FunctionMetadata) -> AccessWords {
         let needs = || said.needs.iter().chain(&self.metadata.needs);
-        let granted = |name: &str| self.file.grants.env().iter().any(|env| env.name == name);
+        let granted =
+            |name: &str| self.given.grants.shape().env().iter().any(|env| env.name == name);
         let missing_env = needs().filter_map(|need| match need {
             Need::Env { name, .. } if !granted(name) => Some(name.clone()),
             _ => None,

@@ -52,6 +52,11 @@ impl SandboxedTool {
         Self { compiled, function: function.index, entry, access }
     }
 
+    /// The same tool with other grants, for one call. What it says of its access stays.
+    pub fn with_access(&self, access: &Access) -> Self {
+        Self { access: access.of(self.access.said.clone()), ..self.clone() }
+    }
+
     /// How its arguments and results are carried over.
     pub fn entry(&self) -> &Arc<Entry> {
         &self.entry

@@ -9,6 +9,7 @@ use wasmtime::{AsContextMut, Error};
 use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 
+use super::codec::read_text;
 use super::fault::HostEnd;
 use super::stdio::Printed;
 use crate::contract::arguments::ArgumentFailure;
@@ -62,7 +63,7 @@ pub(crate) fn check(
 ) -> Result<Map<String, Value>, Vec<ArgumentFailure>> {
     arguments.retain(|_, value| !value.is_null());
     let mut failures = Vec::new();
-    for (name, value) in &arguments {
+    for (name, value) in &mut arguments {
         let path = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
         let wrong = match name.as_str() {
             "argv" => wrong_argv(value),
@@ -74,7 +75,20 @@ pub(crate) fn check(
     if failures.is_empty() { Ok(arguments) } else { Err(failures) }
 }
 
-fn wrong_argv(value: &Value) -> Option<String> {
+fn wrong_argv(value: &mut Value) -> Option<String> {
+    // As everywhere that takes no string, an array that came as its own text is read, once.
+    if let Value::String(text) = value
+        && text.trim_start().starts_with('[')
+    {
+        match read_text(text) {
+            Ok(read) => *value = read,
+            Err(why) => {
+                return Some(format!(
+                    "expected an array of strings, got a string; read as JSON, {why}"
+                ));
+            }
+        }
+    }
     let Value::Array(words) = value else { return Some("expected an array of strings".into()) };
     let is_word = |word: &Value| word.as_str().is_some_and(|word| !word.contains('\0'));
     if words.len() > ARGV_MAX_LEN {
@@ -186,6 +200,21 @@ mod tests {
             json!({"args": []}),
         ] {
             assert!(checked(bad.clone()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn t19_words_that_came_as_the_text_of_their_array_are_read_once() {
+        let read = checked(json!({"argv": "[\"-n\", \"[1]\"]", "stdin": "[1]"})).unwrap();
+        assert_eq!(Value::Object(read), json!({"argv": ["-n", "[1]"], "stdin": "[1]"}));
+        for (bad, why) in [
+            ("[\"a\"", "it is truncated"),
+            ("[1]", "expected strings without NUL"),
+            ("\"[]\"", "expected an array of strings"),
+            ("[] []", "goes on after its end"),
+        ] {
+            let failures = checked(json!({"argv": bad})).unwrap_err();
+            assert!(failures[0].message.contains(why), "{bad}: {failures:?}");
         }
     }
 

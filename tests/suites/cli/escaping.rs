@@ -37,6 +37,96 @@ fn evil_words() -> Vec<u8> {
     with_section(&built::wat("counter"), "belljar:plugin", words.to_string().as_bytes())
 }
 
+/// One of each kind that acts or hides: C0 (with ESC, which begins ANSI sequences), DEL and C1, bidi,
+/// zero width, line and paragraph separators, tags.
+const HIDDEN: [char; 24] = [
+    '\u{1}',
+    '\u{7}',
+    '\u{8}',
+    '\r',
+    '\u{1b}',
+    '\u{7f}',
+    '\u{85}',
+    '\u{9b}',
+    '\u{61c}',
+    '\u{200e}',
+    '\u{202a}',
+    '\u{202e}',
+    '\u{2066}',
+    '\u{2069}',
+    '\u{200b}',
+    '\u{200d}',
+    '\u{2060}',
+    '\u{feff}',
+    '\u{2028}',
+    '\u{2029}',
+    '\u{e0001}',
+    '\u{e0041}',
+    '\u{e007f}',
+    '\u{ad}',
+];
+
+fn is_tag(c: char) -> bool {
+    matches!(c, '\u{e0000}'..='\u{e007f}')
+}
+
+/// Checks that each character that was sent came through as its number or as JSON's own escape, or is told of:
+/// tags are left out of what a plugin says of itself, with a finding.
+#[track_caller]
+fn shows_each(sent: &str, place: &str, ran: &Ran) {
+    let shown = format!("{}{}", ran.stdout, ran.stderr);
+    for c in sent.chars() {
+        assert!(!shown.contains(c), "{place}: {c:?} is raw: {shown:?}");
+        let json = json!(c).to_string();
+        let json = json.trim_matches('"');
+        let told = shown.contains(&format!("<U+{:04X}>", u32::from(c)))
+            || (json.starts_with('\\') && shown.contains(json))
+            || (is_tag(c) && shown.contains("invisible tag characters"));
+        assert!(told, "{place}: {c:?} isn't shown: {shown:?}");
+    }
+}
+
+#[test]
+fn t39_every_hidden_character_is_escaped_in_arguments_names_descriptions_and_reasons() {
+    let hidden: String = HIDDEN.iter().collect();
+    // An example with tags in it is left out whole.
+    let seen = hidden.replace(is_tag, "");
+    let page = |place: &str| {
+        let mut words =
+            json!({"format": 1, "functions": {"count": {"docs": "Counts.", "tags": {}}}});
+        match place {
+            "description" => words["description"] = json!(hidden),
+            "docs" => words["functions"]["count"]["docs"] = json!(hidden),
+            "title" => words["functions"]["count"]["tags"]["title"] = json!(hidden),
+            "example" => {
+                words["functions"]["count"]["tags"]["examples"] = json!([{"x": seen}]);
+            }
+            "reason" => {
+                words["needs"] = json!([{"kind": "env", "name": "TOKEN", "why": hidden}]);
+            }
+            _ => words["functions"][&hidden] = json!({"docs": "what isn't there"}),
+        }
+        let bytes =
+            with_section(&built::wat("counter"), "belljar:plugin", words.to_string().as_bytes());
+        let folder = folder_with(&[("counter", &bytes)]);
+        run(["inspect".as_ref(), folder.path().join("counter.wasm").as_os_str()]).ends_with(0)
+    };
+    for place in ["description", "docs", "title", "reason", "name"] {
+        shows_each(&hidden, place, &page(place));
+    }
+    shows_each(&seen, "example", &page("example"));
+    let argument = call("stock", "greet", &json!({"name": hidden}), &["--trace"]);
+    shows_each(&hidden, "argument", &argument.ends_with(0));
+    // A message repeats so much of a name, and so many names.
+    for few in HIDDEN.chunks(12) {
+        let sent: String = few.iter().collect();
+        let names = few.iter().map(|c| (c.to_string(), json!(1))).collect();
+        let named = call("stock", "greet", &serde_json::Value::Object(names), &[]).ends_with(3);
+        shows_each(&sent, "argument's name", &named);
+        shows_each(&sent, "tool's name", &run(["call", sent.as_str(), "{}"]).ends_with(3));
+    }
+}
+
 fn call(guest: &str, tool: &str, arguments: &serde_json::Value, more: &[&str]) -> Ran {
     let folder = folder_with(&[("guest", built::rust(guest))]);
     let plugin = format!("guest={}", folder.path().join("guest.wasm").display());

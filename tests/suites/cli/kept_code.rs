@@ -2,10 +2,17 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::PathBuf;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::guests::built;
-use crate::suites::harness::{Ran, belljar, code_in, folder_with};
+use crate::suites::harness::{Ran, belljar, code_in, folder_with, settled};
+
+/// Signal 9 (POSIX), which no process can answer.
+const SIGKILL: i32 = 9;
+/// On a busy machine a compilation may be over before whoever kills it has its turn.
+const TRIES: usize = 20;
 
 struct Cache {
     folder: tempfile::TempDir,
@@ -22,12 +29,34 @@ impl Cache {
         code_in(self.folder.path())
     }
 
-    /// Inspects the small plugin by itself: the builtins would be compiled into this folder too.
+    /// With a plugin that takes a while to compile.
+    fn slow() -> Self {
+        let plugin = folder_with(&[("counter", built::rust("hostile"))]);
+        Self { folder: tempfile::tempdir().unwrap(), plugin }
+    }
+
+    /// Inspects the plugin by itself: the builtins would be compiled into this folder too.
     fn inspect(&self) -> Ran {
-        let mut command = belljar();
+        Ran::of(self.inspecting(belljar()).output().unwrap())
+    }
+
+    /// Inspects it with `kill -9` as soon as `now` says so, if it doesn't end before.
+    fn killed(&self, now: impl Fn(&Path) -> bool) -> ExitStatus {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_belljar"));
+        settled(&mut command);
+        let mut command = self.inspecting(command);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !now(&self.code()) && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap()
+    }
+
+    fn inspecting(&self, mut command: Command) -> Command {
         command.env("XDG_CACHE_HOME", self.folder.path()).arg("inspect");
-        let file = self.plugin.path().join("counter.wasm");
-        Ran::of(command.arg(file).output().unwrap())
+        command.arg(self.plugin.path().join("counter.wasm"));
+        command
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -90,4 +119,29 @@ fn a_place_that_is_no_folder_is_not_used_and_the_work_is_done_all_the_same() {
     fs::write(cache.folder.path().join("belljar"), "in the way").unwrap();
     let ran = cache.inspect().ends_with(0);
     assert!(ran.stderr.contains("compiled code"), "{ran:?}");
+}
+
+#[test]
+fn t44_a_load_that_was_killed_while_it_compiled_or_wrote_works_the_next_time() {
+    let whole = Cache::slow();
+    let expected = whole.inspect().ends_with(0).stdout;
+    let code = fs::read(whole.only_file()).unwrap();
+
+    // The folder is made before anything is compiled for it.
+    let compiling = |cache: &Cache| {
+        cache.killed(Path::exists).signal() == Some(SIGKILL) && cache.files().is_empty()
+    };
+    let cache = (0..TRIES).map(|_| Cache::slow()).find(compiling).expect("it was always too late");
+    let half = &code[..code.len() / 2];
+    fs::write(cache.code().join("left-behind.part"), half).unwrap();
+    let kept = cache.code().join(whole.only_file().file_name().unwrap());
+    fs::write(&kept, half).unwrap();
+    assert_eq!(cache.inspect().ends_with(0).stdout, expected);
+    assert!(fs::read(&kept).unwrap() == code, "what was half written wasn't made anew");
+
+    let cache = Cache::slow();
+    // From when its file appears to when it is whole, or a moment after.
+    cache.killed(|code| fs::read_dir(code).is_ok_and(|mut files| files.next().is_some()));
+    assert_eq!(cache.inspect().ends_with(0).stdout, expected);
+    assert!(cache.files().iter().any(|file| file.extension().is_some_and(|it| it == "code")));
 }

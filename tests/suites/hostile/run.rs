@@ -152,6 +152,7 @@ impl Stage {
             env: Vec::new(),
             limits,
             code_folder: Some(code.to_owned()),
+            ..Setup::default()
         })?;
         Ok(Self { app, fixture, _plugins: plugins })
     }

@@ -84,3 +84,43 @@ async fn hosts_that_start_at_once_keep_each_plugins_code_under_its_own_name() {
         assert_eq!(call(&app, "p.get", json!({})).await.content, answer.to_string());
     }
 }
+
+/// A function whose result type doubles so many times, beside a plain one.
+fn doubling(times: usize) -> Vec<u8> {
+    let mut types =
+        String::from(r#"(type $r0 (record (field "a" u8))) (export $t0 "t0" (type $r0))"#);
+    for n in 1..=times {
+        let before = n - 1;
+        types.push_str(&format!(
+            r#"(type $r{n} (record (field "a" $t{before}) (field "b" $t{before})))
+               (export $t{n} "t{n}" (type $r{n}))"#
+        ));
+    }
+    let text = format!(
+        r#"(component
+            (core module $m
+                (memory (export "memory") 1)
+                (func (export "fan") (result i32) (i32.const 0))
+                (func (export "plain") (result i32) (i32.const 7)))
+            (core instance $i (instantiate $m))
+            {types}
+            (func (export "fan") (result $t{times})
+                (canon lift (core func $i "fan") (memory (core memory $i "memory"))))
+            (func (export "plain") (result u32) (canon lift (core func $i "plain"))))"#
+    );
+    wat::parse_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[tokio::test]
+async fn t45_a_type_that_fans_out_is_refused_within_a_budget_and_costs_its_neighbour_nothing() {
+    let app = load("fan", &doubling(12));
+    let plugin = only_plugin(&app);
+    let reason = &plugin.unsupported.iter().find(|it| it.function == "fan").unwrap().reason;
+    assert!(reason.contains("too many types"), "{reason}");
+    assert_eq!(call(&app, "fan.plain", json!({})).await.content, "7");
+    // Walked to its end, the next would be a thousand million types.
+    let folder = folder_with(&[("fan", &doubling(30))]);
+    let app = belljar::app::start(&plugins(&folder)).unwrap();
+    let [failed] = &app.failed[..] else { panic!("{:?}", app.failed) };
+    assert!(failed.error.to_string().contains("type size exceeds the limit"), "{failed:?}");
+}

@@ -12,4 +12,4 @@ mod walk;
 pub use check::{ArgumentCheck, ArgumentFailure, joined};
 pub use checked::CheckedArguments;
 pub use error::{ArgumentsError, Position};
-pub use parse::{ArgumentBounds, parse};
+pub use parse::{ArgumentBounds, parse, parse_value};

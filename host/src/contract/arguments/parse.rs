@@ -54,7 +54,12 @@ pub fn parse(raw: &str, bounds: ArgumentBounds) -> Result<Map<String, Value>, Ar
     }
 }
 
-fn parse_value(raw: &str, depth: usize) -> Result<Value, ArgumentsError> {
+/// Reads one JSON value of whatever kind by the same rules, `depth` levels deep at most: a value
+/// that came as its own text inside the arguments.
+///
+/// # Errors
+/// Whatever is not exactly one JSON value within the bound, each key of an object once.
+pub fn parse_value(raw: &str, depth: usize) -> Result<Value, ArgumentsError> {
     let ceiling = usize::try_from(LimitKind::ArgumentDepth.facts().ceiling).unwrap_or(usize::MAX);
     let mut walk = Walk::new(depth.min(ceiling));
     let mut reader = serde_json::Deserializer::from_str(raw);

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_keeps_both_ends_between_characters_and_the_whole_beside() {
+    fn t21_a_cut_keeps_both_ends_between_characters_and_the_whole_beside() {
         let whole = "é👍日z".repeat(100);
         for shown_max in 0..whole.len() {
             let result = shortened(&whole, shown_max);

@@ -60,7 +60,7 @@ fn a19_a_plain_string_takes_the_same_rule_on_every_path() {
 }
 
 #[test]
-fn a_fact_wins_over_what_the_text_looks_like() {
+fn a20_a_fact_wins_over_what_the_text_looks_like() {
     let raw = r#"{"error":"no"}"#;
     for (case, rule) in [(ReturnCase::Ok, TextRule::On), (ReturnCase::Plain, TextRule::Off)] {
         let end = returned(case, Some(json!(raw)), true);
@@ -237,7 +237,8 @@ fn output_above_what_is_kept_is_refused_with_its_attachments_counted() {
     assert!(result.attachments.is_empty());
     assert_eq!(
         result.error_message.unwrap(),
-        "the tool returned 101 bytes: the output-kept limit is 100 bytes, the operator's setting"
+        "the tool returned 101 bytes: the output-kept limit is 100 bytes, the operator's setting; \
+         raise it with `output_kept` under [limits] in belljar.toml"
     );
 }
 

@@ -2,20 +2,23 @@
 //!
 //! Reads values and does nothing with them.
 
+mod calling;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 
+use super::approvals::ApprovalsArgs;
+use super::audit::AuditArgs;
+use super::config_file::ConfigArgs;
 use super::exit::Exit;
-use super::parse::{
-    ArgumentSource, parse_arguments, parse_count, parse_dir, parse_duration, parse_env,
-    parse_plugin, parse_size,
-};
+use super::parse::{parse_count, parse_dir, parse_duration, parse_env, parse_plugin, parse_size};
+use super::policy::PolicyArgs;
 use crate::app::{DirRequest, PluginSource};
 use crate::contract::grants::EnvGrant;
-use crate::contract::invocation::PermissionLevel;
+
+pub(super) use calling::{BatchArgs, CallArgs, CallerArgs, LEVELS};
 
 /// Runs the tools of AI agents as WebAssembly components, each call in a fresh, bounded sandbox.
 #[derive(Debug, Parser)]
@@ -29,6 +32,10 @@ use crate::contract::invocation::PermissionLevel;
                                  (error, warn, info, debug, trace); it is `warn` by itself."
 )]
 pub(super) struct Cli {
+    /// The configuration. None: the file that BELLJAR_CONFIG names, else belljar/belljar.toml in the
+    /// user's config folder, if it is there. Never one of the current folder by itself.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
     #[command(subcommand)]
     pub(super) command: Command,
 }
@@ -39,7 +46,12 @@ pub(super) enum Command {
     Tools(ToolsArgs),
     Inspect(InspectArgs),
     Call(CallArgs),
+    Batch(BatchArgs),
     Pack(PackArgs),
+    Approvals(ApprovalsArgs),
+    Audit(AuditArgs),
+    Policy(PolicyArgs),
+    Config(ConfigArgs),
     Doctor(DoctorArgs),
 }
 
@@ -78,49 +90,6 @@ pub(super) struct InspectArgs {
     pub(super) plugins: PluginArgs,
     #[command(flatten)]
     pub(super) grants: GrantArgs,
-}
-
-/// Call one tool.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  belljar call codec.hash '{\"algorithm\":\"sha256\",\"text\":\"abc\"}'
-  belljar call search.grep '{\"pattern\":\"fn main\",\"path\":\".\"}' --dir .
-  belljar call files.write @arguments.json --dir ./out:rw
-  belljar call weather.current - --plugin ./weather.wasm --timeout 2s --json < arguments.json
-
-The content of the answer goes to stdout; all else (errors, attachments, what the tool prints) goes
-to stderr. With --json, stdout gets the whole result as one line of JSON instead. Nothing is
-written to stdout where no call was made: wrong usage, or a plugin that can't be loaded.
-`belljar --help` lists the exit codes.")]
-pub(super) struct CallArgs {
-    /// The tool, as PLUGIN.TOOL or by its wire name.
-    #[arg(value_name = "TOOL")]
-    pub(super) tool: String,
-    /// The arguments: a JSON object, @FILE for a file that holds it, or - for stdin. None: `{}`.
-    #[arg(value_name = "JSON|@FILE|-", value_parser = parse_arguments)]
-    pub(super) arguments: Option<ArgumentSource>,
-    /// How far the caller is trusted. Without a human to ask, what would be asked is refused.
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        ignore_case = true,
-        default_value = "FULL",
-        value_parser = PossibleValuesParser::new(["READ_ONLY", "READ_WRITE", "SMART", "FULL"])
-            .map(|level| PermissionLevel::parse_or_read_only(Some(&level.to_uppercase())))
-    )]
-    pub(super) level: PermissionLevel,
-    /// Print the result as one line of JSON.
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Print every event of the call and what it used, on stderr.
-    #[arg(long)]
-    pub(super) trace: bool,
-    #[command(flatten)]
-    pub(super) plugins: PluginArgs,
-    #[command(flatten)]
-    pub(super) grants: GrantArgs,
-    #[command(flatten)]
-    pub(super) limits: LimitArgs,
 }
 
 /// Write what a plugin's WIT says of it into its component.
@@ -242,6 +211,8 @@ pub(super) struct LimitArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::invocation::PermissionLevel;
+    use crate::frontends::cli::parse::ArgumentSource;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
         Cli::try_parse_from(line.split_whitespace())
@@ -261,8 +232,8 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_the_operators_unless_it_says_less() {
-        assert_eq!(call("belljar call a.b").level, PermissionLevel::Full);
+    fn a_level_is_read_whatever_its_letters() {
+        assert_eq!(call("belljar call a.b").caller.level, None);
         let levels = [
             ("READ_ONLY", PermissionLevel::ReadOnly),
             ("read_write", PermissionLevel::ReadWrite),
@@ -270,9 +241,19 @@ mod tests {
             ("full", PermissionLevel::Full),
         ];
         for (text, level) in levels {
-            assert_eq!(call(&format!("belljar call a.b --level {text}")).level, level);
+            let level_of = call(&format!("belljar call a.b --level {text}")).caller.level;
+            assert_eq!(level_of, Some(level));
         }
         assert_eq!(parse("belljar call a.b --level root").unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn yes_and_another_way_to_ask_exclude_each_other() {
+        for command in ["call a.b", "batch -"] {
+            let line = format!("belljar {command} --yes --approvals queue");
+            assert_eq!(parse(&line).unwrap_err().exit_code(), 2, "{line}");
+        }
+        assert!(call("belljar call a.b --yes").caller.yes);
     }
 
     #[test]
@@ -296,7 +277,15 @@ mod tests {
 
     #[test]
     fn wrong_usage_ends_with_2_and_help_with_0() {
-        for wrong in ["belljar", "belljar nonsense", "belljar call", "belljar call a.b --fuel 0"] {
+        for wrong in [
+            "belljar",
+            "belljar nonsense",
+            "belljar call",
+            "belljar batch",
+            "belljar batch - --concurrency 0",
+            "belljar batch - --concurrency 257",
+            "belljar call a.b --fuel 0",
+        ] {
             assert_eq!(parse(wrong).unwrap_err().exit_code(), 2, "{wrong}");
         }
         assert_eq!(parse("belljar --help").unwrap_err().exit_code(), 0);

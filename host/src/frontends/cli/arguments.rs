@@ -8,12 +8,13 @@ use std::path::Path;
 
 use super::error::{CliError, shown};
 use super::parse::ArgumentSource;
-use crate::contract::limits::{LimitKind, Limits};
+use crate::contract::limits::LimitKind;
 
-/// The text of the arguments. Of one that is too long no more is read than the engine needs to
-/// refuse it.
-pub(super) fn fetch(source: Option<ArgumentSource>, limits: &Limits) -> Result<String, CliError> {
-    let max_len = limits.size(LimitKind::ArgumentBytes);
+/// The text of the arguments. Of one that no tool takes no more is read than the engine needs to
+/// refuse it; the tool's own limit is the engine's to hold.
+pub(super) fn fetch(source: Option<ArgumentSource>) -> Result<String, CliError> {
+    let ceiling = LimitKind::ArgumentBytes.facts().ceiling;
+    let max_len = usize::try_from(ceiling).unwrap_or(usize::MAX);
     match source {
         None => Ok("{}".to_owned()),
         Some(ArgumentSource::Text(text)) => Ok(text),
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn no_arguments_are_an_empty_object() {
-        assert_eq!(fetch(None, &Limits::default()).unwrap(), "{}");
+        assert_eq!(fetch(None).unwrap(), "{}");
     }
 
     #[test]
@@ -71,7 +72,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_wrong_usage() {
         let source = ArgumentSource::File("no/such\u{1b}.json".into());
-        let error = fetch(Some(source), &Limits::default()).unwrap_err();
+        let error = fetch(Some(source)).unwrap_err();
         assert_eq!(error.exit().code(), 2);
         assert!(error.to_string().contains("`no/such<U+001B>.json`"), "{error}");
     }

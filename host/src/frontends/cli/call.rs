@@ -2,96 +2,70 @@
 //!
 //! Makes the invocation and shows the result. The host does everything between.
 
-use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::answer::{answer, usage};
 use super::args::CallArgs;
 use super::arguments::fetch;
+use super::asking::Asking;
+use super::attend::Attendant;
+use super::caller::Caller;
 use super::error::CliError;
 use super::exit::Exit;
+use super::screen::Screen;
 use super::show::{print, print_json, tell};
-use super::start::{limits, setup, start};
+use super::start::{configuration, limits, setup, start};
 use super::watch::{Detail, Watcher};
-use crate::Host;
+use crate::app::Setup;
 use crate::contract::ids::CallId;
-use crate::contract::invocation::{PermissionLevel, ToolInvocation};
 use crate::contract::result::ToolResult;
 use crate::events::unix_ms;
 
-/// Who calls here, in events.
-const CALLER: &str = "cli";
-
 /// Calls one tool.
-pub(super) async fn run(args: CallArgs) -> Result<Exit, CliError> {
+pub(super) async fn run(args: CallArgs, config: Option<PathBuf>) -> Result<Exit, CliError> {
     let limits = limits(&args.limits)?;
-    let arguments = fetch(args.arguments, &limits)?;
-    let app = start(&setup(args.plugins, args.grants, limits))?;
-    let tool = app.host.catalog().tool(&args.tool);
+    let config = configuration(config)?;
+    let screen = Arc::new(Screen::default());
+    let asking = Asking::new(&args.caller, &config, &screen);
+    let caller = Caller::new(&args.caller, &config, asking.mode)?;
+    let arguments = fetch(args.arguments)?;
+    let setup = setup(config, args.plugins, args.grants, limits);
+    let app = start(&Setup { approver: asking.approver.clone(), ..setup })?;
+    let catalog = app.host.catalog();
+    let tool = catalog.tool(&args.tool);
     let name = tool.map_or_else(|| args.tool.clone(), |tool| tool.descriptor.id.to_string());
     let detail = if args.trace { Detail::Trace } else { Detail::Words };
-    let call = invocation(args.tool, arguments, args.level)?;
-    let Some(result) = watched(&app.host, call, Watcher::new(&name, detail)).await? else {
-        return Ok(Exit::Interrupted);
-    };
+
+    let mut call = caller.among(catalog).call(fresh_id()?, args.tool, arguments);
+    call.idempotency_key = args.idempotency_key;
+    let mut attendant = Attendant::new(&app.host, Watcher::new(&name, detail), screen)?;
+    let (host, cancel) = (app.host.clone(), attendant.cancel());
+    let running = tokio::spawn(async move { host.call_with(call, cancel).await });
+    let Some(ended) = attendant.until(running).await else { return Ok(Exit::Interrupted) };
+    let result = ended.map_err(|error| CliError::Machine(format!("the call was lost: {error}")))?;
+    let shown = show(&result, args.json, detail, &asking);
+    attendant.close(&app.host).await;
+    shown.map(|()| Exit::of_outcome(result.outcome))
+}
+
+fn show(result: &ToolResult, json: bool, detail: Detail, asking: &Asking) -> Result<(), CliError> {
     if let (Detail::Trace, Some(used)) = (detail, &result.usage) {
         tell(&usage(used));
     }
-    if args.json {
-        print_json(&result)?;
+    if json {
+        print_json(result)?;
     } else {
-        let answer = answer(&result);
+        let answer = answer(result);
         print(&answer.content)?;
         answer.remarks.iter().for_each(|remark| tell(remark));
     }
-    Ok(Exit::of_outcome(result.outcome))
+    asking.remark(result.outcome).into_iter().for_each(tell);
+    Ok(())
 }
 
-/// The invocation of whoever sits at this terminal.
-fn invocation(
-    tool: String,
-    arguments: String,
-    level: PermissionLevel,
-) -> Result<ToolInvocation, CliError> {
-    let id = format!("{CALLER}-{}-{}", unix_ms(), std::process::id());
-    let id: CallId = id.parse().map_err(|error| CliError::Machine(format!("{error}")))?;
-    let mut call = ToolInvocation::new(id, tool, arguments);
-    call.caller = Some(CALLER.to_owned());
-    call.permission_level = level;
-    Ok(call)
-}
-
-/// Runs the call and tells what it says. `None`: a second Ctrl-C, so nobody waits any more.
-///
-/// The call is a task of its own: a terminal that takes no more lines holds up the lines and not
-/// the call's deadline.
-async fn watched(
-    host: &Host,
-    call: ToolInvocation,
-    mut watcher: Watcher,
-) -> Result<Option<ToolResult>, CliError> {
-    let mut interrupts = signal(SignalKind::interrupt())
-        .map_err(|error| CliError::Machine(format!("Ctrl-C can't be watched: {error}")))?;
-    let mut events = host.events();
-    let cancel = CancellationToken::new();
-    let (runs, token) = (host.clone(), cancel.clone());
-    let mut running = tokio::spawn(async move { runs.call_with(call, token).await });
-    let ended = loop {
-        tokio::select! {
-            ended = &mut running => break ended,
-            Some(()) = interrupts.recv() => {
-                if cancel.is_cancelled() {
-                    return Ok(None);
-                }
-                cancel.cancel();
-            }
-            Some(seen) = events.next() => {
-                watcher.lines(&seen).into_iter().for_each(|lines| tell(&lines));
-            }
-        }
-    };
-    while let Some(seen) = events.try_next() {
-        watcher.lines(&seen).into_iter().for_each(|lines| tell(&lines));
-    }
-    ended.map(Some).map_err(|error| CliError::Machine(format!("the call was lost: {error}")))
+/// An id that no call of another process has.
+fn fresh_id() -> Result<CallId, CliError> {
+    let id = format!("cli-{}-{}", unix_ms(), std::process::id());
+    id.parse().map_err(|error| CliError::Machine(format!("{error}")))
 }

@@ -16,7 +16,6 @@ use crate::app::{self, App, Setup, StartError};
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::CallId;
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
-use crate::contract::limits::Limits;
 use crate::contract::outcome::Outcome;
 
 /// Mappings that Linux gives a process unless told otherwise. Each sandbox takes a handful.
@@ -72,14 +71,7 @@ pub(super) async fn run(args: DoctorArgs) -> Result<Exit, CliError> {
 }
 
 async fn check_all() -> Vec<Check> {
-    let setup = |builtins| Setup {
-        plugins: Vec::new(),
-        builtins,
-        dirs: Vec::new(),
-        env: Vec::new(),
-        limits: Limits::default(),
-        code_folder: code_folder(),
-    };
+    let setup = |builtins| Setup { builtins, code_folder: code_folder(), ..Setup::default() };
     let began = Instant::now();
     let mut checks = match app::start(&setup(true)) {
         Ok(app) => {

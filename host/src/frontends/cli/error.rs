@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::exit::Exit;
 use crate::app::StartError;
+use crate::config::ConfigError;
 use crate::contract::escape::clipped_line;
 
 /// Longest path in a message, in bytes.
@@ -18,6 +19,9 @@ pub(super) enum CliError {
     /// The host didn't start.
     #[error(transparent)]
     Start(#[from] Box<StartError>),
+    /// The configuration can't be used.
+    #[error(transparent)]
+    Config(ConfigError),
     /// What was typed is wrong, or names what can't be used.
     #[error("{0}")]
     Usage(String),
@@ -34,7 +38,7 @@ impl CliError {
     pub(super) fn exit(&self) -> Exit {
         match self {
             Self::Start(error) => Exit::of_start(error),
-            Self::Usage(_) => Exit::Usage,
+            Self::Usage(_) | Self::Config(_) => Exit::Usage,
             Self::Refused(_) => Exit::Refused,
             Self::Machine(_) => Exit::HostFault,
         }

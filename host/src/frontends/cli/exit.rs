@@ -64,7 +64,7 @@ impl Exit {
             Self::SaidNo => "the tool said no",
             Self::Usage => "wrong usage, or a file or folder that can't be read or granted",
             Self::Refused => {
-                "refused: unknown tool, bad arguments, no permission, no usable plugin"
+                "refused: unknown tool, bad arguments, no permission, approval or plugin"
             }
             Self::LimitMet => "a limit stopped the call: time, fuel, memory or output",
             Self::Crashed => "the plugin crashed",
@@ -98,8 +98,16 @@ impl Exit {
     /// The code of a host that didn't start.
     pub fn of_start(error: &StartError) -> Self {
         match error {
-            StartError::Engine(_) => Self::HostFault,
-            StartError::Grant(_) | StartError::Folder { .. } => Self::Usage,
+            StartError::Engine(_)
+            | StartError::State { .. }
+            | StartError::Storage(_)
+            | StartError::Audit(_) => Self::HostFault,
+            StartError::Grant(_)
+            | StartError::Folder { .. }
+            | StartError::Template(_)
+            | StartError::Limit(_)
+            | StartError::Policy(_)
+            | StartError::Settings(_) => Self::Usage,
             StartError::Discover(_) | StartError::Plugin { .. } => Self::Refused,
         }
     }

@@ -12,7 +12,7 @@ use super::exit::Exit;
 use super::imports::Import;
 use super::portrait::portrait;
 use super::show::{print, print_json_pretty};
-use super::start::{setup, start};
+use super::start::{looking, setup, start};
 use crate::app::{PluginSource, Setup};
 use crate::contract::descriptor::{Need, PluginIdentity, ToolDescriptor, ToolSource};
 use crate::contract::grants::Grants;
@@ -55,9 +55,9 @@ pub(super) struct ToolView<'a> {
 }
 
 /// Shows one plugin.
-pub(super) fn run(args: InspectArgs) -> Result<Exit, CliError> {
+pub(super) fn run(args: InspectArgs, config: Option<PathBuf>) -> Result<Exit, CliError> {
     let InspectArgs { target, plugins, grants, json } = args;
-    let plugin = find(target, setup(plugins, grants, Limits::default()))?;
+    let plugin = find(target, setup(looking(config)?, plugins, grants, Limits::default()))?;
     let view = View::of(&plugin);
     if json {
         print_json_pretty(&view)?;
@@ -113,7 +113,7 @@ impl<'a> View<'a> {
             description: plugin.description.as_deref(),
             toolchain: plugin.toolchain.as_deref(),
             needs: &plugin.needs,
-            grants: &plugin.grants,
+            grants: plugin.grants.shape(),
             imports: plugin.imports.iter().map(|name| Import::of(name)).collect(),
             token_rule: TOKEN_RULE,
             tools: plugin.tools.iter().map(|it| tool(it.descriptor.as_ref())).collect(),

@@ -4,9 +4,16 @@
 //! stderr. No colour is ever printed, so `NO_COLOR` is kept by itself.
 
 mod answer;
+mod approvals;
 mod args;
 mod arguments;
+mod asking;
+mod attend;
+mod audit;
+mod batch;
 mod call;
+mod caller;
+mod config_file;
 mod doctor;
 mod error;
 mod exit;
@@ -15,11 +22,15 @@ mod imports;
 mod inspect;
 mod pack;
 mod parse;
+mod policy;
 mod portrait;
+mod prompt;
 mod replace;
 mod run;
+mod screen;
 mod show;
 mod start;
+mod time;
 mod tools;
 mod watch;
 mod words;

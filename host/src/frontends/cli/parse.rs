@@ -8,9 +8,12 @@ use std::time::Duration;
 use belljar_metadata::tags::quantity;
 
 use crate::app::{DirRequest, PluginSource};
-use crate::contract::escape::clipped_line;
+use crate::contract::escape::{clipped_line, is_hidden};
 use crate::contract::grants::{DirMode, EnvGrant};
 use crate::contract::ids::{IdError, PluginName};
+
+/// Longest session or key, in bytes.
+const LABEL_MAX_LEN: usize = 256;
 
 /// Why a value of an option can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +45,9 @@ pub(super) enum ParseError {
     /// A plugin without a file.
     #[error("it names no file: expected [NAME=]FILE")]
     NoFile,
+    /// A session or a key that can't be one.
+    #[error("expected 1 to {LABEL_MAX_LEN} bytes of text that hides nothing")]
+    Label,
     /// `@` alone.
     #[error("`@` names no file: expected @FILE")]
     NoArgumentFile,
@@ -105,6 +111,12 @@ pub(super) fn parse_dir(text: &str) -> Result<DirRequest, ParseError> {
 pub(super) fn parse_env(text: &str) -> Result<EnvGrant, ParseError> {
     let (name, value) = text.split_once('=').ok_or(ParseError::Env)?;
     Ok(EnvGrant { name: name.to_owned(), value: value.to_owned() })
+}
+
+/// The name of a session, or a key: any text that shows as it is.
+pub(super) fn parse_label(text: &str) -> Result<String, ParseError> {
+    let fits = !text.is_empty() && text.len() <= LABEL_MAX_LEN && !text.chars().any(is_hidden);
+    fits.then(|| text.to_owned()).ok_or(ParseError::Label)
 }
 
 /// `[NAME=]FILE`. What stands before `=` is a name unless it holds a slash.

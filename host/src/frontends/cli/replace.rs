@@ -3,15 +3,27 @@
 //! A reader sees what was there before or what is there now, never a part of it.
 
 use std::fs::{self, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+
+use tempfile::NamedTempFile;
 
 use super::error::{CliError, shown};
 
 /// Puts `bytes` in the place of `path`. What is there must be a file: renaming over a device or a
 /// pipe would take it away. A link is kept, and what it leads to replaced.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    replace_by(path, |file| {
+        file.write_all(bytes).map_err(|error| CliError::io("written", path, &error))
+    })
+}
+
+/// The same with what `write` writes; where that fails, nothing has changed.
+pub(super) fn replace_by<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, CliError>,
+) -> Result<T, CliError> {
     let (path, permissions) = match fs::metadata(path) {
         Ok(found) if found.is_file() => {
             let real =
@@ -26,26 +38,30 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
         Err(error) => return Err(CliError::io("written", path, &error)),
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    write_beside(&path, folder.unwrap_or(Path::new(".")), bytes, permissions).map_err(|error| {
+    let failed = |error: io::Error| {
         // Without the name of the file beside it, which nobody asked for.
         let plain = error.raw_os_error().map_or(error, io::Error::from_raw_os_error);
         CliError::io("written", &path, &plain)
-    })
+    };
+    let mut part = beside(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+    let mut file = BufWriter::new(part.as_file_mut());
+    let written = write(&mut file)?;
+    file.flush().map_err(failed)?;
+    drop(file);
+    put(part, &path, permissions).map_err(failed)?;
+    Ok(written)
 }
 
-/// Writes a new file in the same folder, since a rename only stays whole on one file system, and
-/// gives it the name. It is removed by its own drop where that fails.
-fn write_beside(
-    path: &Path,
-    folder: &Path,
-    bytes: &[u8],
-    permissions: Option<Permissions>,
-) -> io::Result<()> {
+/// A new file in the same folder, since a rename only stays whole on one file system. It is removed
+/// by its own drop where writing fails.
+fn beside(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     // As a new file has them: what the umask leaves.
     builder.permissions(Permissions::from_mode(0o666));
-    let mut part = builder.tempfile_in(folder)?;
-    part.write_all(bytes)?;
+    builder.tempfile_in(folder)
+}
+
+fn put(part: NamedTempFile, path: &Path, permissions: Option<Permissions>) -> io::Result<()> {
     if let Some(permissions) = permissions {
         part.as_file().set_permissions(permissions)?;
     }

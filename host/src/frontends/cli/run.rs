@@ -10,7 +10,7 @@ use super::args::{Cli, Command};
 use super::error::CliError;
 use super::exit::Exit;
 use super::show::{indented, print, tell};
-use super::{call, doctor, inspect, pack, tools};
+use super::{approvals, audit, batch, call, config_file, doctor, inspect, pack, policy, tools};
 
 /// Runs the command that `args` (with the program's name first) asks for. Never panics on what it
 /// is given; all that goes wrong is told on stderr in one sentence.
@@ -19,11 +19,17 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(cli) => cli,
         Err(error) => return show_usage(&error),
     };
+    let config = cli.config;
     let ended = match cli.command {
-        Command::Tools(args) => tools::run(args),
-        Command::Inspect(args) => inspect::run(args),
-        Command::Call(args) => call::run(args).await,
+        Command::Tools(args) => tools::run(args, config),
+        Command::Inspect(args) => inspect::run(args, config),
+        Command::Call(args) => call::run(args, config).await,
+        Command::Batch(args) => batch::run(args, config).await,
         Command::Pack(args) => pack::run(args),
+        Command::Approvals(args) => approvals::run(args, config).await,
+        Command::Audit(args) => audit::run(args, config),
+        Command::Policy(args) => policy::run(args, config).await,
+        Command::Config(args) => config_file::run(args, config),
         Command::Doctor(args) => doctor::run(args).await,
     };
     ended.unwrap_or_else(|error| report(&error))

@@ -11,11 +11,15 @@ use crate::contract::escape::{escaped, is_hidden};
 
 /// Prints to stdout, escaped. Nobody reading any more is no fault; a full disk is.
 pub(super) fn print(text: &str) -> Result<(), CliError> {
+    print_to_reader(text).map(|_is_read| ())
+}
+
+/// The same, for a command that goes on for as long as somebody reads: whether anybody does.
+pub(super) fn print_to_reader(text: &str) -> Result<bool, CliError> {
     match write_whole(io::stdout().lock(), &escaped(text)) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CliError::Machine(format!("stdout can't be written: {error}")))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(CliError::Machine(format!("stdout can't be written: {error}"))),
     }
 }
 
@@ -54,6 +58,11 @@ pub(super) fn json_for_terminal(json: &str) -> String {
 /// Tells something on stderr, escaped. Where that can't be written, there is nobody left to tell.
 pub fn tell(text: &str) {
     drop(write_whole(io::stderr().lock(), &(escaped(text) + "\n")));
+}
+
+/// The same without a line end: a person's answer comes behind it.
+pub(super) fn tell_open(text: &str) {
+    drop(write_whole(io::stderr().lock(), &escaped(text)));
 }
 
 /// Text of others below a heading: its own lines can't be taken for belljar's.

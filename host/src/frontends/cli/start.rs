@@ -8,17 +8,40 @@ use super::args::{GrantArgs, LimitArgs, PluginArgs};
 use super::error::CliError;
 use super::show::tell;
 use crate::app::{self, App, Setup};
+use crate::config::{self, Config, Sources, Surroundings};
 use crate::contract::limits::{LimitKind, Limits};
 
-/// The builtins and what the options name, at these limits.
-pub(super) fn setup(plugins: PluginArgs, grants: GrantArgs, limits: Limits) -> Setup {
+/// The configuration that `option` names, or the user's.
+pub(super) fn configuration(option: Option<PathBuf>) -> Result<Config, CliError> {
+    let surroundings = Surroundings::read(|name| std::env::var_os(name));
+    let builtins = crate::app::builtin_names();
+    let sources = Sources { option, surroundings, builtins: &builtins };
+    config::load(&sources).map_err(CliError::Config)
+}
+
+/// The same for a command that only looks: it makes no call, so it has nothing to record.
+pub(super) fn looking(option: Option<PathBuf>) -> Result<Config, CliError> {
+    let mut config = configuration(option)?;
+    config.audit.enabled = false;
+    Ok(config)
+}
+
+/// What the configuration and the options name, at these limits.
+pub(super) fn setup(
+    config: Config,
+    plugins: PluginArgs,
+    grants: GrantArgs,
+    limits: Limits,
+) -> Setup {
     Setup {
+        config,
         plugins: plugins.plugins,
         builtins: true,
         dirs: grants.dirs,
         env: grants.env,
         limits,
         code_folder: code_folder(),
+        ..Setup::default()
     }
 }
 

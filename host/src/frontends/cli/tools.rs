@@ -1,10 +1,12 @@
 //! `belljar tools`: the tools of the builtins and of plugins that are named.
 
+use std::path::PathBuf;
+
 use super::args::ToolsArgs;
 use super::error::CliError;
 use super::exit::Exit;
 use super::show::{print, print_json_pretty};
-use super::start::{setup, start};
+use super::start::{looking, setup, start};
 use super::words;
 use crate::contract::descriptor::ToolDescriptor;
 use crate::contract::escape::clipped_line;
@@ -15,8 +17,9 @@ use crate::registry::{Catalog, LoadedPlugin};
 const VERSION_MAX_LEN: usize = 64;
 
 /// Lists the tools.
-pub(super) fn run(args: ToolsArgs) -> Result<Exit, CliError> {
-    let app = start(&setup(args.plugins, args.grants, Limits::default()))?;
+pub(super) fn run(args: ToolsArgs, config: Option<PathBuf>) -> Result<Exit, CliError> {
+    let limits = Limits::default();
+    let app = start(&setup(looking(config)?, args.plugins, args.grants, limits))?;
     let catalog = app.host.catalog();
     if args.json {
         let tools: Vec<&ToolDescriptor> = catalog.descriptors().map(AsRef::as_ref).collect();

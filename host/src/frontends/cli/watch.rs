@@ -1,13 +1,19 @@
-//! What a call says while it runs, as lines for stderr.
+//! What calls say while they run, as lines for stderr.
 //!
-//! Only looks at events; what the call gives back is in `answer`.
+//! Only looks at events; what a call gives back is in `answer`.
+
+use std::collections::BTreeMap;
 
 use crate::contract::escape::{clipped_line, escaped};
+use crate::contract::ids::CallId;
 use crate::contract::sink::{LogLevel, Stream};
 use crate::events::{Event, EventKind, Seen};
 
 /// Longest line of a trace, in bytes: arguments may be a MiB.
 const TRACE_LINE_MAX_LEN: usize = 4096;
+
+/// Longest name before a line, in bytes.
+const NAME_MAX_LEN: usize = 200;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +24,13 @@ pub(super) enum Detail {
     Trace,
 }
 
-/// Turns the events of one call into lines.
+/// Turns the events of calls into lines.
 #[derive(Debug)]
 pub(super) struct Watcher {
-    tool: String,
+    /// The name before each line of the one call, or of a call that `names` doesn't have.
+    name: String,
+    /// The name before each line of a call of several.
+    names: BTreeMap<CallId, String>,
     detail: Detail,
     began_unix_ms: Option<u64>,
 }
@@ -29,7 +38,16 @@ pub(super) struct Watcher {
 impl Watcher {
     /// For a call of `tool`, as its lines shall name it.
     pub(super) fn new(tool: &str, detail: Detail) -> Self {
-        Self { tool: clipped_line(tool, 200), detail, began_unix_ms: None }
+        let name = clipped_line(tool, NAME_MAX_LEN);
+        Self { name, names: BTreeMap::new(), detail, began_unix_ms: None }
+    }
+
+    /// For several calls, each as its lines shall name it.
+    pub(super) fn of_many(names: impl IntoIterator<Item = (CallId, String)>) -> Self {
+        let clipped = |(id, name): (CallId, String)| (id, clipped_line(&name, NAME_MAX_LEN));
+        let names = names.into_iter().map(clipped).collect();
+        let (name, detail) = ("batch".to_owned(), Detail::Words);
+        Self { name, names, detail, began_unix_ms: None }
     }
 
     /// The lines that something that was seen is worth, one string with line feeds between them.
@@ -45,37 +63,38 @@ impl Watcher {
     fn event_lines(&mut self, event: &Event) -> Option<String> {
         let began = *self.began_unix_ms.get_or_insert(event.at_unix_ms);
         let traced = self.detail == Detail::Trace;
+        let name = event.call_id.as_ref().and_then(|id| self.names.get(id)).unwrap_or(&self.name);
         match &event.kind {
             EventKind::Printed { stream, text, dropped } => {
-                Some(self.printed(*stream, text, *dropped))
+                Some(printed(name, *stream, text, *dropped))
             }
             EventKind::Log { level, message } if traced || *level >= LogLevel::Warn => {
-                Some(self.prefixed(&format!("{}: ", level_name(*level)), message))
+                Some(prefixed(name, &format!("{}: ", level_name(*level)), message))
             }
-            EventKind::AuthorNote { text } if traced => Some(self.prefixed("note: ", text)),
+            EventKind::AuthorNote { text } if traced => Some(prefixed(name, "note: ", text)),
             _ if traced => Some(trace_line(event, event.at_unix_ms.saturating_sub(began))),
             _ => None,
         }
     }
+}
 
-    fn printed(&self, stream: Stream, text: &str, dropped: u64) -> String {
-        let mark = match stream {
-            Stream::Stdout => "",
-            Stream::Stderr => "stderr: ",
-        };
-        let mut lines = self.prefixed(mark, text);
-        if dropped > 0 {
-            // Not behind the tool's name: it could have printed that itself.
-            lines.push_str(&format!("\nnote: it printed {dropped} bytes more than are shown"));
-        }
-        lines
+fn printed(name: &str, stream: Stream, text: &str, dropped: u64) -> String {
+    let mark = match stream {
+        Stream::Stdout => "",
+        Stream::Stderr => "stderr: ",
+    };
+    let mut lines = prefixed(name, mark, text);
+    if dropped > 0 {
+        // Not behind the tool's name: it could have printed that itself.
+        lines.push_str(&format!("\nnote: it printed {dropped} bytes more than are shown"));
     }
+    lines
+}
 
-    /// Each line behind the tool's name, so that none can be taken for belljar's.
-    fn prefixed(&self, mark: &str, text: &str) -> String {
-        let line = |line: &str| format!("{} | {mark}{}", self.tool, escaped(line));
-        text.lines().map(line).collect::<Vec<_>>().join("\n")
-    }
+/// Each line behind the tool's name, so that none can be taken for belljar's.
+fn prefixed(name: &str, mark: &str, text: &str) -> String {
+    let line = |line: &str| format!("{name} | {mark}{}", escaped(line));
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn level_name(level: LogLevel) -> &'static str {
@@ -125,6 +144,18 @@ mod tests {
             lines,
             "a.b | one\na.b | error: two<U+001B>[2J\nnote: it printed 3 bytes more than are shown"
         );
+    }
+
+    #[test]
+    fn lines_of_several_calls_bear_their_own_names() {
+        let one: CallId = "one".parse().unwrap();
+        let mut watcher = Watcher::of_many([(one.clone(), "one a.b\u{1b}".to_owned())]);
+        let of = |call_id| {
+            let kind = EventKind::Printed { stream: Stream::Stderr, text: "x".into(), dropped: 0 };
+            Seen::Event(Arc::new(Event { sequence: 1, at_unix_ms: 1, call_id, kind }))
+        };
+        assert_eq!(watcher.lines(&of(Some(one))).unwrap(), "one a.b<U+001B> | stderr: x");
+        assert_eq!(watcher.lines(&of(None)).unwrap(), "batch | stderr: x");
     }
 
     #[test]

@@ -174,6 +174,7 @@ mod tests {
             number: 2,
             arguments: Arc::new(CheckedArguments::new(serde_json::Map::new())),
             limits: Arc::new(limits),
+            grants: Arc::default(),
             idempotency_key: key,
             deadline: Instant::now(),
             deadline_kind: LimitKind::AttemptDeadline,

@@ -1,7 +1,7 @@
 //! Checks arguments against a type and rewrites them to the form that gate, audit and tool see.
 //!
-//! Every failure is found and named by where it is; nothing is guessed or repaired. Must not make
-//! component values: `to_val` does, and relies on what is checked here.
+//! Every failure is found and named by where it is; nothing is guessed, and nothing repaired but what
+//! `decode` says. Must not make component values: `to_val` does, and relies on what is checked here.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::contract::arguments::ArgumentFailure;
 
+use super::decode;
 use super::expect::{expected, found, takes_json};
 use super::failures::{Failures, Step};
 use super::limits::DYNAMIC_BYTES;
@@ -23,6 +24,8 @@ pub(super) struct Checker<'p> {
     bytes: usize,
     /// Whether byte lists become dynamic values, which are dear.
     dynamic: bool,
+    /// Whether an array or object that came as its own text is read.
+    decodes: bool,
 }
 
 impl<'p> Checker<'p> {
@@ -35,7 +38,7 @@ impl<'p> Checker<'p> {
         arguments: Map<String, Value>,
         dynamic: bool,
     ) -> Result<Map<String, Value>, Vec<ArgumentFailure>> {
-        let mut checker = Self::new(dynamic);
+        let mut checker = Self { decodes: true, ..Self::new(dynamic) };
         let checked = checker.record(record, arguments);
         checker.failures.finish()?;
         Ok(checked)
@@ -48,7 +51,7 @@ impl<'p> Checker<'p> {
     }
 
     fn new(dynamic: bool) -> Self {
-        Self { path: Vec::new(), failures: Failures::default(), bytes: 0, dynamic }
+        Self { path: Vec::new(), failures: Failures::default(), bytes: 0, dynamic, decodes: false }
     }
 
     pub(super) fn fail(&mut self, message: impl FnOnce() -> String) -> Option<Value> {
@@ -65,6 +68,30 @@ impl<'p> Checker<'p> {
 
     /// Rewrites a value of this type; `None` where it failed, and that is noted.
     pub(super) fn value(&mut self, shape: &'p Shape, value: Value) -> Option<Value> {
+        match value {
+            Value::String(text) if self.decodes && decode::may_be_text_of(shape, &text) => {
+                self.decoded(shape, &text)
+            }
+            value => self.as_given(shape, value),
+        }
+    }
+
+    /// Reads a text once: in what it holds, texts stay texts.
+    fn decoded(&mut self, shape: &'p Shape, text: &str) -> Option<Value> {
+        let mut inner = Self { bytes: self.bytes, ..Self::new(self.dynamic) };
+        let checked = decode::read(text).and_then(|value| {
+            let checked = inner.value(shape, value);
+            let failures = std::mem::take(&mut inner.failures);
+            failures.finish().map_err(|failures| decode::refusal(&failures))?;
+            Ok(checked)
+        });
+        self.bytes = inner.bytes;
+        checked.unwrap_or_else(|why| {
+            self.fail(|| format!("expected {}, got a string; read as JSON, {why}", expected(shape)))
+        })
+    }
+
+    fn as_given(&mut self, shape: &'p Shape, value: Value) -> Option<Value> {
         match (shape, value) {
             (Shape::Bool, value @ Value::Bool(_)) => Some(value),
             (Shape::Int(kind), value) => match number::integer(*kind, &value) {

@@ -5,6 +5,7 @@
 
 mod check;
 mod choice;
+mod decode;
 mod expect;
 mod failures;
 mod from_val;
@@ -25,6 +26,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decode::read as read_text;
 pub use from_val::FromValError;
 pub use invoke::invoke;
 pub use plan::{FunctionPlan, PlanError};

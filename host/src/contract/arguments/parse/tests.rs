@@ -23,7 +23,7 @@ fn nested(depth: usize, inner: &str) -> String {
 }
 
 #[test]
-fn nothing_and_white_space_are_no_arguments() {
+fn t17_nothing_and_white_space_are_no_arguments() {
     for raw in ["", " ", "\r\n\t ", "{}", " {} "] {
         assert_eq!(value(raw), json!({}), "{raw:?}");
     }
@@ -59,7 +59,7 @@ fn arguments_in_a_string_are_refused_with_a_hint() {
 }
 
 #[test]
-fn truncated_arguments_are_refused_at_every_byte() {
+fn t16_truncated_arguments_are_refused_at_every_byte() {
     let raw = r#"{"a":[1,{"b":"x\"{\ud83d\udc4dé"},-12.5e+3,true,null],
  "c":{"d":[]}}"#;
     value(raw);
@@ -219,10 +219,14 @@ fn a_met_limit_says_who_set_it() {
     let error = ArgumentsError::TooLong { bytes: 2 << 20, max_bytes: 1 << 20 };
     assert_eq!(
         error.sentence(&limits),
-        "the arguments are 2097152 bytes long: the argument-bytes limit is 1 MiB, belljar's default"
+        "the arguments are 2097152 bytes long: the argument-bytes limit is 1 MiB, belljar's \
+         default; raise it with `argument_bytes` under [limits] in belljar.toml"
     );
     let error = parse(&nested(65, "1"), ArgumentBounds::of(&limits)).unwrap_err();
-    assert!(error.sentence(&limits).ends_with("limit is 64, belljar's default"), "{error}");
+    assert!(
+        error.sentence(&limits).contains("limit is 64, belljar's default; raise it"),
+        "{error}"
+    );
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -24,7 +24,7 @@ fn types_nested_too_deep_are_refused() {
 }
 
 #[test]
-fn records_that_double_are_refused_by_their_number() {
+fn t45_records_that_double_are_refused_by_their_number() {
     let names: Vec<String> = (0..13).map(|n| format!("t{n}")).collect();
     let definitions: Vec<String> = (0..13)
         .map(|n| match n {

@@ -3,6 +3,7 @@
 //! Must not test one function where its own file can.
 
 mod bounds;
+mod decode;
 mod defects;
 mod random;
 mod rich;

@@ -1,0 +1,54 @@
+//! What an operator wants of a host, as values: nothing is read, opened or checked here.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::contract::grants::{DirMode, EnvGrant};
+use crate::contract::ids::PluginName;
+use crate::contract::limits::Limits;
+use crate::gate::RiskAssessor;
+use crate::gate::approval::ApprovalHook;
+
+/// A plugin to load.
+#[derive(Debug, Clone)]
+pub struct PluginSource {
+    /// The operator's name for it; not for a folder of several.
+    pub name: Option<PluginName>,
+    /// A file, or a folder of `.wasm` files.
+    pub path: PathBuf,
+}
+
+/// A folder to grant, as an operator says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirRequest {
+    /// The folder on this machine.
+    pub host: PathBuf,
+    /// Where the guest sees it; `None`: `/` and the folder's name.
+    pub guest: Option<String>,
+    /// What the guest may do in it.
+    pub mode: DirMode,
+}
+
+/// What an operator wants. What stands here beside the configuration is of this run alone.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    /// The configuration.
+    pub config: Config,
+    /// Plugins beside the builtins and the configuration's.
+    pub plugins: Vec<PluginSource>,
+    /// Whether the builtins are loaded that the configuration names.
+    pub builtins: bool,
+    /// Folders for every plugin, behind the configuration's. The first of all is also `.`.
+    pub dirs: Vec<DirRequest>,
+    /// Environment variables for every plugin.
+    pub env: Vec<EnvGrant>,
+    /// Limits for every tool. What the operator set here wins over the configuration.
+    pub limits: Limits,
+    /// Where compiled code is kept; `None` compiles at each start.
+    pub code_folder: Option<PathBuf>,
+    /// Who answers what needs a person, beside `belljar approvals`.
+    pub approver: Option<Arc<dyn ApprovalHook>>,
+    /// Who assesses calls of level SMART; `None`: by what is proven of the tool.
+    pub assessor: Option<Arc<dyn RiskAssessor>>,
+}

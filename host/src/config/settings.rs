@@ -1,0 +1,222 @@
+//! What an operator set, as values: the shape that `app` makes a host of.
+//!
+//! Plain values within their bounds; acts on nothing and looks nothing up.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::contract::ids::{PluginName, ToolName};
+use crate::contract::invocation::PermissionLevel;
+use crate::contract::limits::LimitKind;
+use crate::gate::PolicySettings;
+
+use super::effective::Effective;
+use super::secrets::SecretSettings;
+use super::templates::GrantTemplate;
+
+/// The caller's name on the command line.
+pub const CLI_CALLER: &str = "cli";
+
+/// Limits that the operator set, each in the unit of its kind and within its ceiling.
+pub type LimitValues = Vec<(LimitKind, u64)>;
+
+/// Everything in force.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The file it comes from; `None`: there is none and everything is default.
+    pub file: Option<PathBuf>,
+    /// The folder for approvals and the audit log; `None`: none is named and the user has no home.
+    pub state: Option<PathBuf>,
+    /// Which builtins are loaded.
+    pub builtins: Builtins,
+    /// Plugins to load and settings of builtins, in the order of the file.
+    pub plugins: Vec<PluginSettings>,
+    /// What every plugin may use.
+    pub grants: GrantTemplate,
+    /// The limits of every tool.
+    pub limits: LimitValues,
+    /// The secrets, in the order of the file.
+    pub secrets: Vec<SecretSettings>,
+    /// Who calls; always holds [`CLI_CALLER`].
+    pub callers: Vec<CallerSettings>,
+    /// The rules, with the `gate` keys of single tools among its `keys`.
+    pub policy: PolicySettings,
+    /// How a person is asked.
+    pub approvals: ApprovalSettings,
+    /// Batches, retries and repeated failures.
+    pub engine: EngineValues,
+    /// The record of every call.
+    pub audit: AuditSettings,
+    /// What isn't wrong and may not be meant either.
+    pub findings: Vec<Finding>,
+    /// Every value in force with where it comes from.
+    pub effective: Vec<Effective>,
+}
+
+impl Config {
+    /// Settings of one plugin.
+    pub fn plugin(&self, name: &PluginName) -> Option<&PluginSettings> {
+        self.plugins.iter().find(|plugin| plugin.name == *name)
+    }
+
+    /// What one plugin may use: what every plugin may, and its own.
+    pub fn grants_of(&self, plugin: &PluginName) -> GrantTemplate {
+        match self.plugin(plugin) {
+            Some(plugin) => self.grants.with(&plugin.grants),
+            None => self.grants.clone(),
+        }
+    }
+
+    /// The limits of one plugin's tools: for every tool, then its own, so that the later win.
+    pub fn limits_of(&self, plugin: &PluginName) -> LimitValues {
+        let own = self.plugin(plugin).into_iter().flat_map(|plugin| &plugin.limits);
+        self.limits.iter().chain(own).copied().collect()
+    }
+
+    /// Settings of one tool.
+    pub fn tool(&self, plugin: &PluginName, tool: &ToolName) -> Option<&ToolSettings> {
+        self.plugin(plugin)?.tools.iter().find(|it| it.name == *tool)
+    }
+
+    /// Settings of one caller.
+    pub fn caller(&self, name: &str) -> Option<&CallerSettings> {
+        self.callers.iter().find(|caller| caller.name == name)
+    }
+
+    /// Says in [`Config::effective`] that an option of this run set a value.
+    pub fn overridden(&mut self, key: &str, value: String, option: &'static str) {
+        super::effective::override_by(&mut self.effective, key, value, option);
+    }
+}
+
+/// Which builtins are loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Builtins {
+    /// Each that ships.
+    All,
+    /// These; none where the list is empty.
+    Only(Vec<PluginName>),
+}
+
+impl Builtins {
+    /// Whether the builtin of this name is loaded.
+    pub fn includes(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.iter().any(|it| it.as_str() == name),
+        }
+    }
+}
+
+/// One plugin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginSettings {
+    /// Its name.
+    pub name: PluginName,
+    /// Its component's file; `None`: it is a builtin.
+    pub path: Option<PathBuf>,
+    /// What it may use beside what every plugin may.
+    pub grants: GrantTemplate,
+    /// The limits of its calls.
+    pub limits: LimitValues,
+    /// Settings of single tools.
+    pub tools: Vec<ToolSettings>,
+}
+
+/// One tool. Its `gate` keys are in [`Config::policy`], and `parallel` in [`Config::engine`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolSettings {
+    /// Its name within the plugin.
+    pub name: ToolName,
+    /// The limits of its calls.
+    pub limits: LimitValues,
+    /// The name that models use for it.
+    pub wire_name: Option<String>,
+}
+
+/// One caller. A request may only narrow what stands here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallerSettings {
+    /// Its name.
+    pub name: String,
+    /// How far it is trusted.
+    pub level: PermissionLevel,
+    /// Globs on the ids of the tools it may call; `None`: every tool.
+    pub tools: Option<Vec<String>>,
+    /// Its workspace.
+    pub workspace: Option<String>,
+    /// The user it acts for.
+    pub user: Option<String>,
+    /// The user whose rights tools run with.
+    pub execution_user: Option<String>,
+}
+
+/// Batches, retries and repeated failures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineValues {
+    /// Calls of one batch that run at once: 1 to 256.
+    pub concurrency: usize,
+    /// Retries of a call, at most 10; `None`: 2 for idempotent tools, 0 for others.
+    pub retries: Option<u32>,
+    /// The pause before the first retry, in milliseconds: at most 60,000.
+    pub retry_delay_ms: u64,
+    /// Globs on ids of tools that never run beside another call.
+    pub unsafe_tools: Vec<String>,
+    /// Globs on ids of tools that may run beside others, though that isn't proven.
+    pub parallel_tools: Vec<String>,
+    /// Whether identical calls of one batch run once.
+    pub share_identical: bool,
+    /// Identical failures in a row before the next identical call is refused: 0 (never) to 100.
+    pub breaker_after: u32,
+    /// The time that they must all lie in, in milliseconds: 1 to 3,600,000.
+    pub breaker_window_ms: u64,
+}
+
+/// What the command line does with a call that needs a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CliApprovals {
+    /// Asks on the terminal.
+    Prompt,
+    /// Waits for `belljar approvals`.
+    Queue,
+    /// Refuses.
+    Deny,
+}
+
+/// How a person is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalSettings {
+    /// How long a request waits for an answer, in milliseconds.
+    pub expires_ms: u64,
+    /// How long a call waits before it answers `approval_pending`, in milliseconds.
+    pub hand_back_ms: u64,
+    /// On the command line.
+    pub cli: CliApprovals,
+    /// Whether a caller may answer its own requests.
+    pub self_approval: bool,
+}
+
+/// The record of every call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditSettings {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Its folder; `None`: none is named and there is no folder for state.
+    pub path: Option<PathBuf>,
+    /// How many bytes of it are kept.
+    pub keep_bytes: u64,
+    /// How many days records are kept; `None`: as long as `keep_bytes` lets them.
+    pub keep_days: Option<u64>,
+}
+
+/// Something that isn't wrong and may not be meant either.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The line it is about, from 1; `None`: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// In one sentence.
+    pub text: String,
+}

@@ -1,0 +1,254 @@
+//! Asks the gate, and a person where it says so, whether a call may run.
+//!
+//! Whatever can't be found out is a no. While a person is awaited the call holds no slot, no lock
+//! and no time of its own.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::attempt::limits_of;
+use super::dispatch::{Shared, Within};
+use super::execute::Admitted;
+use super::prepare::{Prepared, grants_of, look_up, prepare};
+use super::refused::Refused;
+use super::repeat::{Repeat, claim};
+use super::report::OpenCall;
+use crate::contract::approval::ApprovalEntry;
+use crate::contract::decision::{ApprovalMark, ApprovedBy, AskReason, Decision, Refusal};
+use crate::contract::invocation::ToolInvocation;
+use crate::contract::outcome::{Executed, Outcome};
+use crate::contract::result::ToolResult;
+use crate::events::{EventKind, Verdict};
+use crate::gate::approval::{Answer, ApprovalError, Asking};
+use crate::gate::{GateView, apply_remembered, judge};
+
+/// What became of a call at the gate.
+pub(super) enum Admission {
+    /// It runs.
+    Run(Box<Admitted>),
+    /// It ends without a run, and not for want of permission: its result was kept, or a person
+    /// answered in the tool's place.
+    Ended(Box<ToolResult>),
+}
+
+/// Lets a call through, or says why not.
+pub(super) async fn admit(
+    shared: &Shared,
+    within: &Within<'_>,
+    open: &mut OpenCall,
+    prepared: Prepared,
+) -> Result<Admission, Refused> {
+    let call = within.call;
+    let decision = decide(shared, call, &prepared)?;
+    publish(shared, call, &prepared, &decision);
+    let ask = match decision {
+        Decision::Deny(refusal) => return Err(refusal.into()),
+        Decision::Allow(mark) => Ok(mark),
+        Decision::Ask(ask) => Err(ask),
+    };
+    // Before anybody is asked: what has run needs no approval to be told again.
+    match claim(shared, call, &prepared).await? {
+        Repeat::Keyless => {}
+        Repeat::First(claimed) => open.claimed = Some(claimed),
+        Repeat::Known(result) => return Ok(Admission::Ended(result)),
+    }
+    match ask {
+        Ok(mark) => {
+            let asked = mark.by == ApprovedBy::Person;
+            Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked })))
+        }
+        Err(ask) => ask_a_person(shared, within, open, prepared, ask).await,
+    }
+}
+
+/// The gate's word, with what people said of such calls before. What they said and can't be read
+/// may have been a no.
+fn decide(
+    shared: &Shared,
+    call: &ToolInvocation,
+    prepared: &Prepared,
+) -> Result<Decision, Refused> {
+    let tool = &prepared.tool.descriptor;
+    let decision = judge(&shared.policy, &GateView::new(tool, call, Some(&prepared.arguments)));
+    if !shared.policy.is_enabled() {
+        return Ok(decision);
+    }
+    let remembered = shared.approvals.remembered().map_err(|error| {
+        let why = format!(
+            "what was remembered can't be read, so the call was not run: {}",
+            error.without_path()
+        );
+        Refused::new(Outcome::HostFault, why)
+    })?;
+    if !remembered.knows(&tool.id) {
+        return Ok(decision);
+    }
+    let asking = asking(shared, call, prepared);
+    Ok(apply_remembered(decision, remembered.find(&asking.asked(), (shared.clock)())))
+}
+
+pub(super) fn asking<'a>(
+    shared: &Shared,
+    call: &ToolInvocation,
+    prepared: &'a Prepared,
+) -> Asking<'a> {
+    Asking::new(
+        &prepared.tool.descriptor,
+        call,
+        &prepared.arguments,
+        &prepared.grants,
+        &prepared.limits,
+        shared.policy.revision(),
+    )
+}
+
+fn publish(shared: &Shared, call: &ToolInvocation, prepared: &Prepared, decision: &Decision) {
+    shared.bus.publish(Some(&call.call_id), || {
+        let (verdict, by, reason) = match decision {
+            Decision::Allow(mark) => (Verdict::Allow, Some(mark.by), &mark.reason),
+            Decision::Deny(Refusal::NotAllowed(why) | Refusal::Denied(why)) => {
+                (Verdict::Deny, None, why)
+            }
+            Decision::Ask(ask) => (Verdict::Ask, None, &ask.reason),
+        };
+        EventKind::Decision {
+            tool: prepared.tool.descriptor.id.clone(),
+            arguments_hash: prepared.arguments.hash(),
+            verdict,
+            by,
+            reason: reason.clone(),
+        }
+    });
+}
+
+/// Waits for a person's answer and acts on it.
+async fn ask_a_person(
+    shared: &Shared,
+    within: &Within<'_>,
+    open: &mut OpenCall,
+    prepared: Prepared,
+    ask: AskReason,
+) -> Result<Admission, Refused> {
+    let call = within.call;
+    let request = asking(shared, call, &prepared);
+    let request = shared.approvals.request(&request, &ask).map_err(|error| unasked(&error))?;
+    let began = Instant::now();
+    let answer = shared.approvals.ask(request, call.approval_mode, within.cancel);
+    let answer = open.slot.aside(answer).await;
+    open.waited += began.elapsed();
+    match answer {
+        Answer::Admitted(entry) => take(shared, call, prepared, &entry, None).await,
+        Answer::Edited { arguments_json, entry } => {
+            let edited = edited(shared, call, &prepared, &arguments_json).await?;
+            take(shared, call, prepared, &entry, Some(edited)).await
+        }
+        Answer::Answered { content, entry } => {
+            let mut result = ToolResult::new(call.call_id.clone(), Outcome::Success, content);
+            result.executed = Executed::No;
+            result.approval = Some(mark_of(&entry, "a person answered in the tool's place"));
+            Ok(Admission::Ended(Box::new(result)))
+        }
+        other => Err(not_admitted(other, &ask)),
+    }
+}
+
+/// How a call ends that nobody let through.
+fn not_admitted(answer: Answer, ask: &AskReason) -> Refused {
+    match answer {
+        Answer::Declined { reason, by, id } => {
+            let by = by.map(|by| format!(" by {}", by.name)).unwrap_or_default();
+            let why = format!("the call was declined{by}: {reason} (asked because {})", ask.reason);
+            let refused = Refused::new(Outcome::ApprovalDeclined, why);
+            Refused { approval: id, ..refused }
+        }
+        Answer::Expired(id) => {
+            let why = format!("nobody answered in time ({}); it was not run", ask.reason);
+            Refused::new(Outcome::ApprovalExpired, why).of_request(&id)
+        }
+        Answer::Pending { id, .. } => {
+            let why = format!(
+                "a person has to approve this call ({}): `belljar approvals approve {id}`, or \
+                 `deny`; then repeat the identical call",
+                ask.reason
+            );
+            Refused::new(Outcome::ApprovalPending, why).of_request(&id)
+        }
+        Answer::Unavailable(why) => {
+            let why = format!("nobody could be asked, so the call was declined: {why}");
+            Refused::new(Outcome::ApprovalDeclined, why)
+        }
+        // What lets through has been dealt with; what is left is a call that was called off.
+        Answer::Cancelled
+        | Answer::Admitted(_)
+        | Answer::Edited { .. }
+        | Answer::Answered { .. } => {
+            Refused::new(Outcome::Cancelled, "called off before it was let through")
+        }
+    }
+}
+
+/// Takes the answer for this call, by what is in force now: had the tool, its grants, its limits or
+/// the rules changed since the question, the answer isn't this call's.
+async fn take(
+    shared: &Shared,
+    call: &ToolInvocation,
+    prepared: Prepared,
+    entry: &ApprovalEntry,
+    edited: Option<Prepared>,
+) -> Result<Admission, Refused> {
+    let id = &entry.request.id;
+    let tool = look_up(shared, call)?;
+    let grants = grants_of(&tool, call).await?;
+    let limits = Arc::new(limits_of(&tool.descriptor, call));
+    let now = Prepared { tool, limits, grants, ..prepared };
+    let binding = asking(shared, call, &now).binding().map_err(|error| unasked(&error))?;
+    shared.approvals.take(id, binding).await.map_err(|error| {
+        let why = format!("the approval doesn't admit this call: {}", error.without_path());
+        Refused::new(Outcome::ApprovalDeclined, why).of_request(id)
+    })?;
+    let mut mark = mark_of(entry, "a person approved it");
+    let prepared = match edited {
+        None => now,
+        Some(edited) => {
+            mark.edited_arguments = Some(edited.arguments.value().clone());
+            Prepared { arguments: edited.arguments, ..now }
+        }
+    };
+    Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked: true })))
+}
+
+/// Arguments that a person wrote are checked like any others, and no person lifts a denial.
+async fn edited(
+    shared: &Shared,
+    call: &ToolInvocation,
+    prepared: &Prepared,
+    arguments_json: &str,
+) -> Result<Prepared, Refused> {
+    let edited = prepare(prepared.tool.clone(), call, arguments_json).await?;
+    match decide(shared, call, &edited)? {
+        Decision::Deny(refusal) => Err(refusal.into()),
+        Decision::Allow(_) | Decision::Ask(_) => Ok(edited),
+    }
+}
+
+fn mark_of(entry: &ApprovalEntry, what: &str) -> ApprovalMark {
+    let approver = entry.decided.as_ref().map(|decided| decided.approver.clone());
+    let decision = entry.decided.as_ref().map_or("once", |decided| decided.decision.name());
+    ApprovalMark {
+        approval: Some(entry.request.id.clone()),
+        approver,
+        ..ApprovalMark::new(ApprovedBy::Person, format!("{what} ({decision})"))
+    }
+}
+
+/// Where things are on this machine is for the log alone.
+fn unasked(error: &ApprovalError) -> Refused {
+    tracing::warn!("nobody could be asked: {error}");
+    let error = match error {
+        ApprovalError::Storage(error) => error.without_path(),
+        other => other.to_string(),
+    };
+    let why = format!("nobody could be asked, so the call was declined: {error}");
+    Refused::new(Outcome::ApprovalDeclined, why)
+}

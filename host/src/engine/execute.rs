@@ -1,0 +1,125 @@
+//! Runs a call that was let through: its locks, the record of its start, its attempts.
+//!
+//! Decides nothing of policy. No attempt is made before the record of the call's start is written.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::attempt::Plan;
+use super::dispatch::{Shared, Within};
+use super::locks::{Held, keys_of};
+use super::prepare::Prepared;
+use super::record;
+use super::refused::Refused;
+use super::report::OpenCall;
+use super::retry::{Next, pause};
+use crate::contract::decision::ApprovalMark;
+use crate::contract::limits::LimitKind;
+use crate::contract::normalise::{Settling, TextRule, settle};
+use crate::contract::outcome::{Executed, Outcome};
+use crate::contract::result::ToolResult;
+use crate::events::EventKind;
+
+/// A call that may run.
+pub(super) struct Admitted {
+    pub(super) prepared: Prepared,
+    pub(super) mark: ApprovalMark,
+    /// Whether a person was asked, now or earlier.
+    pub(super) asked: bool,
+}
+
+/// Runs it to its end.
+pub(super) async fn execute(
+    shared: &Shared,
+    within: &Within<'_>,
+    open: &mut OpenCall,
+    admitted: Admitted,
+) -> Result<ToolResult, Refused> {
+    let Admitted { prepared, mark, asked } = admitted;
+    let _held = hold_locks(shared, &prepared, within.cancel, open).await?;
+    if within.cancel.is_cancelled() {
+        return Err(Refused::new(Outcome::Cancelled, "cancelled before it started"));
+    }
+    let durable = asked || !prepared.tool.descriptor.effects.read_only.is_proven();
+    open.entry =
+        record::started(shared, within.call, &open.caller, &prepared, &mark, durable).await?;
+    let mut result = attempts(shared, within, open, &prepared).await;
+    result.approval = Some(mark);
+    Ok(result)
+}
+
+/// Waits until no other call holds an equal value of an argument that the tool locks.
+async fn hold_locks(
+    shared: &Shared,
+    prepared: &Prepared,
+    cancel: &CancellationToken,
+    open: &OpenCall,
+) -> Result<Option<Held>, Refused> {
+    let tool = &prepared.tool.descriptor;
+    if tool.parallel.locks.is_empty() {
+        return Ok(None);
+    }
+    let keys = keys_of(tool, prepared.arguments.value());
+    let limits = &prepared.limits;
+    tokio::select! {
+        biased;
+        held = shared.locks.hold(keys) => Ok(Some(held)),
+        () = cancel.cancelled() => {
+            Err(Refused::new(Outcome::Cancelled, "cancelled while it waited for another call"))
+        }
+        () = tokio::time::sleep_until(open.due(limits)) => Err(Refused::new(
+            Outcome::TimedOut,
+            limits.sentence(LimitKind::CallDeadline, "another call still held what it locks"),
+        )),
+    }
+}
+
+async fn attempts(
+    shared: &Shared,
+    within: &Within<'_>,
+    open: &mut OpenCall,
+    prepared: &Prepared,
+) -> ToolResult {
+    let Within { call, cancel, .. } = *within;
+    let mut executed = Executed::No;
+    let tool = &prepared.tool.descriptor;
+    let due = open.due(&prepared.limits);
+    shared.retries.call_begins();
+    loop {
+        open.attempts += 1;
+        let number = open.attempts;
+        shared.bus.publish(Some(&call.call_id), || EventKind::AttemptStarted { number });
+        let plan = Plan { call, prepared, due, cancel, sink: open.sink() };
+        let end = shared.runner.run(&tool.id, plan.attempt(number)).await;
+        let settling = Settling {
+            call_id: &call.call_id,
+            limits: &prepared.limits,
+            text_rule: TextRule::On,
+            attempts: number,
+            duration_ms: Some(open.duration_ms()),
+        };
+        let mut result = settle(&settling, end);
+        // What an earlier attempt may have done isn't undone by a later one that never ran.
+        executed = executed.max(result.executed);
+        result.executed = executed;
+        let Next::Again(delay) = shared.retries.next(&result, tool, number, Instant::now(), due)
+        else {
+            return result;
+        };
+        shared.bus.publish(Some(&call.call_id), || EventKind::AttemptRetried {
+            number: number + 1,
+            after_outcome: result.outcome,
+            delay_ms: millis(delay),
+        });
+        // Cancelled between two attempts: how the last one ended is all there is to tell.
+        if !pause(delay, cancel).await {
+            return result;
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,45 @@
+//! How a call ends before its tool runs.
+
+use crate::contract::decision::{ApprovalMark, ApprovedBy, Refusal};
+use crate::contract::ids::{ApprovalId, CallId};
+use crate::contract::outcome::{Executed, Outcome};
+use crate::contract::result::ToolResult;
+
+/// Ends a call before its tool runs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Refused {
+    pub(super) outcome: Outcome,
+    pub(super) why: String,
+    pub(super) approval: Option<ApprovalId>,
+}
+
+impl Refused {
+    pub(super) fn new(outcome: Outcome, why: impl Into<String>) -> Self {
+        Self { outcome, why: why.into(), approval: None }
+    }
+
+    /// The same, by an answer to this request or for want of one.
+    pub(super) fn of_request(self, id: &ApprovalId) -> Self {
+        Self { approval: Some(id.clone()), ..self }
+    }
+
+    /// The result that says so. Nothing ran, whatever the outcome may mean elsewhere.
+    pub(super) fn into_result(self, call_id: CallId) -> ToolResult {
+        let Self { outcome, why, approval } = self;
+        let mut result = ToolResult::refused(call_id, outcome, why);
+        result.executed = Executed::No;
+        let reason = format!("the call ended as {} before it was let through", outcome.name());
+        result.approval =
+            Some(ApprovalMark { approval, ..ApprovalMark::new(ApprovedBy::None, reason) });
+        result
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotAllowed(why) => Self::new(Outcome::NotAllowed, why),
+            Refusal::Denied(why) => Self::new(Outcome::Denied, why),
+        }
+    }
+}

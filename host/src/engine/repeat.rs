@@ -1,0 +1,131 @@
+//! Calls with an idempotency key: claimed before they run, settled when they have ended.
+//!
+//! A repeat gets the result instead of a second run. Decides nothing of retries.
+
+use std::sync::Arc;
+
+use super::dispatch::Shared;
+use super::prepare::Prepared;
+use super::refused::Refused;
+use crate::contract::decision::{ApprovalMark, ApprovedBy};
+use crate::contract::ids::CallId;
+use crate::contract::invocation::ToolInvocation;
+use crate::contract::outcome::{Executed, Outcome};
+use crate::contract::result::ToolResult;
+use crate::events::Clock;
+use crate::storage::{Claim, ResultKey, ResultStore, StorageError};
+
+/// A key that this call holds. Dropped unsettled, it is given back: nothing has run.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    results: Arc<dyn ResultStore>,
+    key: ResultKey,
+    call_id: CallId,
+    clock: Clock,
+    open: bool,
+}
+
+/// What the key of a call comes to.
+pub(super) enum Repeat {
+    /// It has none.
+    Keyless,
+    /// It runs, and holds its key.
+    First(Claimed),
+    /// It ran before, and this was its result.
+    Known(Box<ToolResult>),
+}
+
+/// Claims the key of a call, if it has one.
+pub(super) async fn claim(
+    shared: &Shared,
+    call: &ToolInvocation,
+    prepared: &Prepared,
+) -> Result<Repeat, Refused> {
+    let Some(key) = call.idempotency_key.clone() else { return Ok(Repeat::Keyless) };
+    let tool = &prepared.tool.descriptor;
+    let key = ResultKey {
+        caller: call.caller.clone(),
+        tool: tool.id.clone(),
+        plugin_digest: tool.plugin.digest,
+        key,
+    };
+    let (results, call_id, clock) =
+        (Arc::clone(&shared.results), call.call_id.clone(), shared.clock);
+    let claimed = Claimed { results, key, call_id, clock, open: false };
+    let hash = prepared.arguments.hash();
+    let answer = blocking(move || {
+        let mut claimed = claimed;
+        let claim = claimed.results.claim(&claimed.key, &hash, &claimed.call_id, (claimed.clock)());
+        claimed.open = matches!(claim, Ok(Claim::Mine));
+        (claimed, claim)
+    });
+    let (claimed, claim) = answer.await.map_err(unkept)?;
+    understood(claim.map_err(|error| unkept(error.without_path()))?, claimed)
+}
+
+fn understood(claim: Claim, claimed: Claimed) -> Result<Repeat, Refused> {
+    let refuse = |outcome, why: String| Err(Refused::new(outcome, why));
+    match claim {
+        Claim::Mine => Ok(Repeat::First(claimed)),
+        Claim::Finished(mut result) => {
+            let of = std::mem::replace(&mut result.call_id, claimed.call_id.clone());
+            let reason = format!("not run again: `{of}` had the same idempotency key");
+            result.approval = Some(ApprovalMark::new(ApprovedBy::None, reason));
+            Ok(Repeat::Known(result))
+        }
+        Claim::NotKept { call_id, outcome } => refuse(
+            Outcome::Unavailable,
+            format!(
+                "`{call_id}` had the same idempotency key and ended as {}; its result was too \
+                 large to keep, and it is not run again",
+                outcome.name()
+            ),
+        ),
+        Claim::InFlight { call_id } => refuse(
+            Outcome::Unavailable,
+            format!("`{call_id}` has the same idempotency key and is still running"),
+        ),
+        Claim::OtherArguments { call_id } => refuse(
+            Outcome::InvalidArguments,
+            format!("the idempotency key was used by `{call_id}` with other arguments"),
+        ),
+    }
+}
+
+fn unkept(why: impl std::fmt::Display) -> Refused {
+    let why = format!("the idempotency key can't be kept, so the call was not run: {why}");
+    Refused::new(Outcome::HostFault, why)
+}
+
+/// The store may wait for another process or for the disk.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())
+}
+
+impl Claimed {
+    /// Keeps the result under the key; gives the key back where nothing ran.
+    pub(super) fn settle(mut self, result: &ToolResult) {
+        if result.executed == Executed::No {
+            return;
+        }
+        self.open = false;
+        report(&self, self.results.settle(&self.key, result));
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        if self.open {
+            report(self, self.results.release(&self.key, &self.call_id));
+        }
+    }
+}
+
+/// The call has its result already; only a repeat is worse off, and it is refused, not run twice.
+fn report(claimed: &Claimed, kept: Result<(), StorageError>) {
+    if let Err(error) = kept {
+        tracing::error!(call = %claimed.call_id, "its idempotency key can't be settled: {error}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Which ends may be tried again at all, and how often.
+//!
+//! Knows neither time nor how busy the host is.
+
+use std::fmt;
+
+use crate::contract::descriptor::ToolDescriptor;
+use crate::contract::outcome::Executed;
+use crate::contract::result::ToolResult;
+
+/// Retries of an idempotent tool where the operator sets none.
+const RETRIES_IF_IDEMPOTENT: u32 = 2;
+
+/// Why a result stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The same call would end the same way, or somebody decided that it ends so.
+    NotRetryable,
+    /// The tool isn't idempotent and may have run.
+    MayHaveRun,
+    /// It was tried as often as it may be: so many times.
+    AttemptsUsed(u32),
+    /// A retry could not begin before the call's deadline.
+    Deadline,
+    /// The host has spent on retries what it may.
+    HostBudget,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRetryable => f.write_str("the same call would end the same way"),
+            Self::MayHaveRun => f.write_str("the tool isn't idempotent and may have run"),
+            Self::AttemptsUsed(1) => f.write_str("it was tried once, as set by `retries`"),
+            Self::AttemptsUsed(times) => {
+                write!(f, "it was tried {times} times, as set by `retries`")
+            }
+            Self::Deadline => f.write_str("its deadline left no time for another attempt"),
+            Self::HostBudget => f.write_str("too many calls of this host are being retried"),
+        }
+    }
+}
+
+/// How often a call of `tool` is tried at most: its retries and one (B5).
+pub(crate) fn attempts_allowed(retries: Option<u32>, tool: &ToolDescriptor) -> u32 {
+    let unset = if tool.effects.idempotent.value { RETRIES_IF_IDEMPOTENT } else { 0 };
+    retries.unwrap_or(unset).saturating_add(1)
+}
+
+/// Whether a call that ended in `result` may be tried again (T25): only an end that may be another
+/// next time, and for a tool that isn't idempotent only where it certainly did not run.
+///
+/// # Errors
+/// Why it may not.
+pub(crate) fn may_repeat(result: &ToolResult, tool: &ToolDescriptor) -> Result<(), Stop> {
+    if !(result.retryable && result.outcome.is_retryable()) {
+        Err(Stop::NotRetryable)
+    } else if !tool.effects.idempotent.value && result.executed != Executed::No {
+        Err(Stop::MayHaveRun)
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::descriptor::example;
+    use crate::contract::effects::Effect;
+    use crate::contract::outcome::Outcome;
+
+    fn ended(outcome: Outcome) -> ToolResult {
+        ToolResult::refused("c".parse().unwrap(), outcome, "no")
+    }
+
+    #[test]
+    fn b5_attempts_are_retries_and_one() {
+        let plain = example("a.b", Effect::assumed(false));
+        let idempotent = example("a.b", Effect::claimed(true));
+        assert_eq!(attempts_allowed(None, &plain), 1);
+        assert_eq!(attempts_allowed(None, &idempotent), 3);
+        assert_eq!(attempts_allowed(Some(0), &idempotent), 1);
+        assert_eq!(attempts_allowed(Some(4), &plain), 5);
+    }
+
+    #[test]
+    fn only_ends_that_may_be_others_next_time_are_repeated() {
+        let tool = example("a.b", Effect::claimed(true));
+        for outcome in Outcome::ALL {
+            let again = may_repeat(&ended(outcome), &tool).is_ok();
+            let wanted = matches!(
+                outcome,
+                Outcome::TimedOut | Outcome::Overloaded | Outcome::Unavailable | Outcome::HostFault
+            );
+            assert_eq!(again, wanted, "{outcome:?}");
+        }
+        let mut settled = ended(Outcome::TimedOut);
+        settled.retryable = false;
+        assert_eq!(may_repeat(&settled, &tool), Err(Stop::NotRetryable));
+    }
+
+    #[test]
+    fn t25_a_tool_that_is_not_idempotent_is_repeated_only_where_it_did_not_run() {
+        let tool = example("a.b", Effect::assumed(false));
+        for outcome in [Outcome::TimedOut, Outcome::HostFault] {
+            assert_eq!(may_repeat(&ended(outcome), &tool), Err(Stop::MayHaveRun));
+        }
+        for outcome in [Outcome::Overloaded, Outcome::Unavailable] {
+            assert_eq!(may_repeat(&ended(outcome), &tool), Ok(()));
+        }
+        let mut waited = ended(Outcome::TimedOut);
+        waited.executed = Executed::No;
+        assert_eq!(may_repeat(&waited, &tool), Ok(()), "it timed out before it began");
+        for executed in [Executed::Maybe, Executed::Yes] {
+            let mut ran = ended(Outcome::Unavailable);
+            ran.executed = executed;
+            assert_eq!(may_repeat(&ran, &tool), Err(Stop::MayHaveRun));
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The folder of all lanes: making one, telling the living from the dead, reading a dead one.
+//!
+//! Everything here is done under the lock of the log, so that a lane is never seen half made.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::error::JournalError;
+use super::frame;
+use super::lane::Lane;
+use super::lane_file::{Faults, LANE_FORMAT, LaneFile, LaneHeader};
+
+/// The folder of lanes inside the audit folder.
+const LANES: &str = "lanes";
+/// Where lanes go that hold more than a torn end, for a person to look at.
+const DAMAGED: &str = "damaged";
+/// Most bytes of a lane file that are read: far more than a lane grows to.
+const FILE_MAX_LEN: u64 = 1 << 30;
+
+/// The lanes of one audit folder.
+#[derive(Debug, Clone)]
+pub(super) struct Lanes {
+    folder: PathBuf,
+    damaged: PathBuf,
+}
+
+/// A lane whose process is gone, held by us.
+#[derive(Debug)]
+pub(super) struct DeadLane {
+    pub(super) id: String,
+    pub(super) folder: PathBuf,
+    _held: File,
+}
+
+/// What lies in the files of a lane.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// Number and JSON of each record, in order.
+    pub(super) records: Vec<(u64, Vec<u8>)>,
+    /// Where more can be written: the last file, the end of its records, the end of what else is
+    /// in it.
+    pub(super) open_end: Option<(PathBuf, u64, u64)>,
+    /// Bytes after the last whole record of the last file.
+    pub(super) torn_bytes: u64,
+    /// A file that isn't the last holds something that is no record.
+    pub(super) damaged: bool,
+}
+
+impl Lanes {
+    /// The lanes inside an audit folder.
+    pub(super) fn in_folder(audit: &Path) -> Self {
+        Self { folder: audit.join(LANES), damaged: audit.join(DAMAGED) }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Makes a lane, and locks it for the life of this process.
+    pub(super) fn create(&self, now_unix_ms: u64, faults: Faults) -> Result<Lane, JournalError> {
+        let prefix = format!("{now_unix_ms:013}-");
+        let folder = tempfile::Builder::new()
+            .prefix(&prefix)
+            .rand_bytes(10)
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(&self.folder)
+            .map_err(JournalError::on("make a lane in", &self.folder))?;
+        let held = lock(folder.path())?.ok_or(JournalError::Closed)?;
+        let id = name_of(folder.path()).unwrap_or_default();
+        let lane = Lane::create(folder.path().to_owned(), id, held, faults)?;
+        // From here on it is no temporary folder any more.
+        let _kept: PathBuf = folder.keep();
+        Ok(lane)
+    }
+
+    /// The ids of all lanes that are there.
+    pub(super) fn ids(&self) -> Result<Vec<String>, JournalError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(JournalError::on("list", &self.folder))?,
+        };
+        let mut ids = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(JournalError::on("list", &self.folder))?;
+            if let Some(id) = name_of(&entry.path()).filter(|id| is_lane_id(id)) {
+                ids.push(id);
+            }
+        }
+        ids.sort();
+        Ok(ids)
+    }
+
+    pub(super) fn holds(&self, id: &str) -> bool {
+        is_lane_id(id) && self.folder.join(id).is_dir()
+    }
+
+    /// Takes over a lane; `None` if its process lives, or it is gone.
+    pub(super) fn take_dead(&self, id: &str) -> Result<Option<DeadLane>, JournalError> {
+        let folder = self.folder.join(id);
+        match lock(&folder) {
+            Ok(held) => Ok(held.map(|held| DeadLane { id: id.to_owned(), folder, _held: held })),
+            Err(JournalError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What lies in a lane.
+    pub(super) fn contents(&self, id: &str) -> Result<Contents, JournalError> {
+        let folder = self.folder.join(id);
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&folder).map_err(JournalError::on("list", &folder))? {
+            let path = entry.map_err(JournalError::on("list", &folder))?.path();
+            if path.extension().is_some_and(|end| end == "lane") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let (mut contents, last) = (Contents::default(), paths.last().cloned());
+        for path in paths {
+            let is_last = Some(&path) == last.as_ref();
+            contents.add_file(path, is_last)?;
+        }
+        Ok(contents)
+    }
+
+    /// Removes a lane, all of which is in the log for good. Where something in it was damaged it is
+    /// put aside instead.
+    pub(super) fn remove(&self, folder: &Path, damaged: bool) -> Result<(), JournalError> {
+        if damaged {
+            fs::create_dir_all(&self.damaged).map_err(JournalError::on("make", &self.damaged))?;
+            let aside = self.damaged.join(folder.file_name().unwrap_or_default());
+            return fs::rename(folder, &aside).map_err(JournalError::on("move", folder));
+        }
+        fs::remove_dir_all(folder).map_err(JournalError::on("remove", folder))
+    }
+}
+
+impl Contents {
+    fn add_file(&mut self, path: PathBuf, is_last: bool) -> Result<(), JournalError> {
+        let len = fs::metadata(&path).map_err(JournalError::on("read", &path))?.len();
+        if len > FILE_MAX_LEN {
+            return Err(JournalError::Damaged { file: path, wrong: format!("it has {len} bytes") });
+        }
+        let bytes = fs::read(&path).map_err(JournalError::on("read", &path))?;
+        let mut frames = frame::all(&bytes, 0);
+        let header = frames.next();
+        let first_number = match header {
+            Some((payload, _)) => first_number(payload, &path)?,
+            None => None,
+        };
+        let mut end = header.map_or(0, |(_, end)| end);
+        if let Some(first) = first_number {
+            for (number, (payload, next)) in (first..).zip(frames) {
+                self.records.push((number, payload.to_owned()));
+                end = next;
+            }
+        } else {
+            end = 0;
+        }
+        let rest = bytes.get(end..).unwrap_or_default();
+        let torn = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        if is_last {
+            self.torn_bytes = torn as u64;
+        } else {
+            self.damaged |= torn > 0 || first_number.is_none();
+        }
+        if first_number.is_some() {
+            self.open_end = Some((path, end as u64, (end + torn) as u64));
+        }
+        Ok(())
+    }
+
+    /// The number of the last record; 0 if there is none.
+    pub(super) fn last_number(&self) -> u64 {
+        self.records.last().map_or(0, |(number, _)| *number)
+    }
+
+    /// The file that takes more records, its torn end wiped.
+    pub(super) fn reopen(&self) -> Result<Option<(LaneFile, u64)>, JournalError> {
+        let Some((path, end, torn_end)) = &self.open_end else { return Ok(None) };
+        let file = LaneFile::reopen(path.clone(), Faults::default())?;
+        file.erase(*end, *torn_end)?;
+        Ok(Some((file, *end)))
+    }
+}
+
+/// What a file's header says; `None` if it is none.
+fn first_number(payload: &[u8], path: &Path) -> Result<Option<u64>, JournalError> {
+    let Ok(header) = serde_json::from_slice::<LaneHeader>(payload) else { return Ok(None) };
+    if header.belljar_lane > LANE_FORMAT {
+        return Err(JournalError::Newer {
+            file: path.to_owned(),
+            found: header.belljar_lane,
+            known: LANE_FORMAT,
+        });
+    }
+    Ok(header.first_number)
+}
+
+/// Locks a lane's folder; `None` if another process has it.
+fn lock(folder: &Path) -> Result<Option<File>, JournalError> {
+    let file = File::open(folder).map_err(JournalError::on("open", folder))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(errno) => Err(JournalError::io("lock", folder, errno.into())),
+    }
+}
+
+fn name_of(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_str()?.to_owned())
+}
+
+/// Whether a name is of the form that this module makes; it stands in JSON as it is.
+pub(super) fn is_lane_id(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}

@@ -1,0 +1,7 @@
+//! The journal as a whole: one life of it, chains, crashes, bounds and a disk that fails.
+
+mod bounds;
+mod chain;
+mod crash;
+mod kit;
+mod life;

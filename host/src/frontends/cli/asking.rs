@@ -1,0 +1,91 @@
+//! How this run asks a person: on its terminal, through the queue, by `--yes`, or not at all.
+//!
+//! Decides who is asked, never what is let through.
+
+use std::io::{IsTerminal as _, stderr, stdin};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rustix::process::getuid;
+
+use super::args::CallerArgs;
+use super::prompt::TerminalApprover;
+use super::screen::Screen;
+use crate::config::{CliApprovals, Config};
+use crate::contract::approval::{ApprovalDecision, ApprovalRequest, Approver, Channel};
+use crate::contract::invocation::ApprovalMode;
+use crate::contract::outcome::Outcome;
+use crate::gate::approval::ApprovalHook;
+
+const NO_TERMINAL: &str = "note: there is no terminal to ask a person on; with --approvals queue \
+                           the call waits for `belljar approvals`";
+const NO_STATE: &str = "note: nothing is kept for `belljar approvals` to answer, as there is no \
+                        folder for state; set `state` in the configuration";
+const QUEUED: &str = "note: `belljar approvals list` shows what waits for a person";
+const WITHOUT_RULE: &str = "--yes stands for a person only where a rule with `yes = true` asks";
+
+/// How a person is asked.
+#[derive(Debug, Clone)]
+pub(super) struct Asking {
+    /// What becomes of a call that needs one.
+    pub(super) mode: ApprovalMode,
+    /// Who is asked in this process.
+    pub(super) approver: Option<Arc<dyn ApprovalHook>>,
+    /// What mends a call that ended because nobody could be asked.
+    mends: Option<&'static str>,
+}
+
+impl Asking {
+    /// As the options say, else the configuration.
+    pub(super) fn new(args: &CallerArgs, config: &Config, screen: &Arc<Screen>) -> Self {
+        if args.yes {
+            let approver = Some(Arc::new(YesApprover) as _);
+            return Self { mode: ApprovalMode::Wait, approver, mends: None };
+        }
+        let nobody = |mends| Self { mode: ApprovalMode::Deny, approver: None, mends };
+        match args.approvals.unwrap_or(config.approvals.cli) {
+            CliApprovals::Deny => nobody(None),
+            CliApprovals::Queue if config.state.is_none() => nobody(Some(NO_STATE)),
+            CliApprovals::Queue => {
+                Self { mode: ApprovalMode::HandBack, approver: None, mends: Some(QUEUED) }
+            }
+            CliApprovals::Prompt if !(stdin().is_terminal() && stderr().is_terminal()) => {
+                nobody(Some(NO_TERMINAL))
+            }
+            CliApprovals::Prompt => {
+                let approver = Some(Arc::new(TerminalApprover::new(Arc::clone(screen))) as _);
+                Self { mode: ApprovalMode::Wait, approver, mends: None }
+            }
+        }
+    }
+
+    /// What there is to say of a call that ended so.
+    pub(super) fn remark(&self, outcome: Outcome) -> Option<&'static str> {
+        match (self.mode, outcome) {
+            (ApprovalMode::Deny, Outcome::ApprovalDeclined)
+            | (ApprovalMode::HandBack, Outcome::ApprovalPending) => self.mends,
+            _ => None,
+        }
+    }
+}
+
+/// Who answers here: a fact of the machine, since names of the environment are anybody's to set.
+pub(super) fn user() -> String {
+    format!("uid {}", getuid().as_raw())
+}
+
+/// Answers as whoever typed `--yes`.
+#[derive(Debug)]
+struct YesApprover;
+
+#[async_trait]
+impl ApprovalHook for YesApprover {
+    async fn decide(&self, request: &ApprovalRequest) -> Option<(ApprovalDecision, Approver)> {
+        let decision = match request.yes_allowed {
+            true => ApprovalDecision::Once,
+            false => ApprovalDecision::Deny { reason: Some(WITHOUT_RULE.to_owned()) },
+        };
+        let name = format!("--yes of {}", user());
+        Some((decision, Approver { name, channel: Channel::Terminal }))
+    }
+}

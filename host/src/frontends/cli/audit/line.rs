@@ -1,0 +1,76 @@
+//! An entry of the log in one line: number, time, what, tool, call, and what is to be said of it.
+//!
+//! Fields are looked up by name and may be absent: another belljar may have written them.
+
+use serde_json::Value;
+
+use crate::contract::escape::clipped_line;
+use crate::events::Entry;
+use crate::frontends::cli::time::utc;
+
+/// Longest reason or message in a line, in bytes.
+const TEXT_MAX_LEN: usize = 300;
+/// Longest name in a line, in bytes.
+const NAME_MAX_LEN: usize = 100;
+
+/// The line, with its end. Nothing in it acts or hides.
+pub(super) fn line(entry: &Entry) -> String {
+    let (seq, time, kind) = (entry.seq, utc(entry.at_unix_ms), name(&entry.kind));
+    let tool = entry.text("tool").or_else(|| entry.text("toolName"));
+    // In the record of a call it says who let it through, and comes with the rest.
+    let approval = entry.text("approval").filter(|_| entry.kind == "Revoked");
+    let subject = [tool, entry.text("callId"), entry.text("request"), approval];
+    let subject: Vec<String> = subject.into_iter().flatten().map(name).collect();
+    let said = said(entry);
+    let gap = if said.is_empty() { "" } else { ": " };
+    format!("{seq:>6}  {time}  {kind}  {}{gap}{said}\n", subject.join("  "))
+}
+
+fn said(entry: &Entry) -> String {
+    let text = |field| entry.text(field).map(|text| clipped_line(text, TEXT_MAX_LEN));
+    let because = |field| text(field).map(|text| format!(" ({text})")).unwrap_or_default();
+    match entry.kind.as_str() {
+        "CallStarted" => {
+            let by = match (person(entry), text("approval")) {
+                (Some(person), Some(approval)) => format!("{person} by {approval}"),
+                (Some(person), None) => person,
+                _ => text("by").unwrap_or_default(),
+            };
+            format!("let through by {by}{}", because("reason"))
+        }
+        "CallFinished" => {
+            let (outcome, ran) = (text("outcome").unwrap_or_default(), text("executed"));
+            let ran = ran.map(|ran| format!(", executed: {ran}")).unwrap_or_default();
+            format!("{outcome}{ran}{}", because("errorMessage"))
+        }
+        "CallRefused" => {
+            let approval = text("approval").map(|id| format!(", request {id}")).unwrap_or_default();
+            let outcome = text("outcome").unwrap_or_default();
+            format!("{outcome}{approval}{}", because("reason"))
+        }
+        "ApprovalRequested" => text("reason").unwrap_or_default(),
+        "ApprovalDecided" => {
+            let (decision, by) = (text("decision").unwrap_or_default(), person(entry));
+            let scope = entry.fields.get("rememberedScope").map(|scope| {
+                let scope = scope.as_str().map_or_else(|| scope.to_string(), str::to_owned);
+                format!(", remembered by {}", clipped_line(&scope, TEXT_MAX_LEN))
+            });
+            format!("{decision} by {}{}", by.unwrap_or_default(), scope.unwrap_or_default())
+        }
+        "ApprovalEnded" => format!("{}{}", text("state").unwrap_or_default(), because("reason")),
+        "Revoked" => format!("by {}", person(entry).unwrap_or_default()),
+        "Checkpoint" => {
+            let through = entry.fields.get("removedThrough").and_then(Value::as_u64).unwrap_or(0);
+            format!("entries up to {through} were removed{}", because("reason"))
+        }
+        _ => String::new(),
+    }
+}
+
+fn person(entry: &Entry) -> Option<String> {
+    entry.fields.get("approver")?.get("name")?.as_str().map(name)
+}
+
+fn name(text: &str) -> String {
+    clipped_line(text, NAME_MAX_LEN)
+}

@@ -1,0 +1,263 @@
+//! How a call waits for an answer: bounded in time, and never let through by silence.
+//!
+//! Whoever waits is registered before anybody can see the request. Wake-ups, hook, timers and other
+//! processes only say when to look; what was answered is read from the store.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::answer::Answer;
+use super::error::ApprovalError;
+use super::hook::ApprovalHook;
+use super::leaving::{CALL_GONE, Leaving};
+use super::queue::ApprovalQueue;
+use super::recording;
+use super::waiting::Waiter;
+use crate::contract::approval::{
+    ApprovalDecision, ApprovalEntry, ApprovalRequest, ApprovalState, Approver,
+};
+use crate::contract::ids::ApprovalId;
+use crate::contract::invocation::ApprovalMode;
+use crate::events::EventKind;
+use crate::storage::{Inserted, Revision, StorageError};
+
+/// The hook's answer on its way; for ever on its way where there is no hook.
+type HookAnswer<'a> =
+    Pin<Box<dyn Future<Output = Option<(ApprovalDecision, Approver)>> + Send + 'a>>;
+
+impl ApprovalQueue {
+    /// Asks for a call, and waits as `mode` says. Safe to drop: in mode `Wait` that withdraws the
+    /// request (at once, and at most as long as the store waits for another process); in mode
+    /// `HandBack` the request stays for the repeat.
+    pub async fn ask(
+        &self,
+        request: ApprovalRequest,
+        mode: ApprovalMode,
+        cancel: &CancellationToken,
+    ) -> Answer {
+        if mode == ApprovalMode::Deny {
+            let reason = "nobody can be asked here: a call from here needs a rule that allows it, \
+                          or an answer that was remembered";
+            return Answer::declined(reason, None);
+        }
+        if self.0.hook.is_none() && !self.others_can_answer() {
+            let reason = "nobody can be asked: there is no approver, and nobody else can see the \
+                          request";
+            return Answer::declined(reason, None);
+        }
+        if cancel.is_cancelled() {
+            return Answer::Cancelled;
+        }
+        let waiter = self.0.waiting.register(&request.id);
+        let mut leaving = Leaving::new(self, &request.id, mode == ApprovalMode::Wait);
+        let kept = self.keep(&request, mode, Arc::clone(&leaving.gone)).await;
+        let (request, waiter) = match kept {
+            Ok(Inserted::New) => {
+                if let Err(error) = recording::requested(self, &request).await {
+                    let why = format!("the audit log can't be written: {error}");
+                    tracing::error!("{why}");
+                    return Answer::Unavailable("the audit log can't be written".to_owned());
+                }
+                self.publish(&request);
+                (request, waiter)
+            }
+            Ok(Inserted::Existing(entry)) => {
+                let waiter = self.0.waiting.register(&entry.request.id);
+                (entry.request, waiter)
+            }
+            Err(error @ StorageError::TooMany { .. }) => {
+                return Answer::declined(format!("nobody can be asked: {error}"), None);
+            }
+            Err(error) => return unavailable(&error),
+        };
+        let answer = self.wait(&request, waiter, mode, cancel).await;
+        // What the answer leaves open is nobody's any more; all else has ended already.
+        let open = matches!(answer, Answer::Cancelled | Answer::Unavailable(_));
+        leaving.armed &= open || matches!(answer, Answer::Declined { by: None, .. });
+        answer
+    }
+
+    /// Whether anybody but the hook can see a request: another process by the store, or somebody
+    /// in this one who watches the bus.
+    fn others_can_answer(&self) -> bool {
+        self.0.store.is_shared() || self.0.bus.is_watched()
+    }
+
+    async fn keep(
+        &self,
+        request: &ApprovalRequest,
+        mode: ApprovalMode,
+        gone: Arc<AtomicBool>,
+    ) -> Result<Inserted, StorageError> {
+        let request = request.clone();
+        self.blocking(move |queue| {
+            queue.sweep()?;
+            let (store, now) = (&queue.0.store, queue.now());
+            if mode == ApprovalMode::HandBack {
+                return store.insert_shared(&request, now);
+            }
+            store.insert(&request, now)?;
+            // The call may have gone while this was on its way; then nobody else withdraws it.
+            if gone.load(Ordering::SeqCst) {
+                store.withdraw(&request.id, CALL_GONE, now)?;
+            }
+            Ok(Inserted::New)
+        })
+        .await
+    }
+
+    fn publish(&self, request: &ApprovalRequest) {
+        self.0.bus.publish(Some(&request.call_id), || EventKind::ToolApprovalRequest {
+            request_id: request.id.clone(),
+            tool_name: request.tool.to_string(),
+            arguments: Box::new(request.arguments.clone()),
+            reason: request.reason.clone(),
+            expires_unix_ms: request.expires_unix_ms,
+        });
+    }
+
+    async fn wait(
+        &self,
+        request: &ApprovalRequest,
+        mut waiter: Waiter,
+        mode: ApprovalMode,
+        cancel: &CancellationToken,
+    ) -> Answer {
+        // The wait is timed by a clock that never goes back, whatever the wall clock does. Nothing
+        // waits longer than a fresh request may.
+        let left = Duration::from_millis(request.expires_unix_ms.saturating_sub(self.now()));
+        let expiry = Instant::now() + left.min(self.0.settings.ttl);
+        let hand_back = match mode {
+            ApprovalMode::HandBack => Instant::now() + self.0.settings.hand_back,
+            ApprovalMode::Wait | ApprovalMode::Deny => expiry,
+        };
+        let hook = self.0.hook.as_deref();
+        let mut hook_answer: HookAnswer<'_> = match hook {
+            Some(hook) => hook.decide(request),
+            None => Box::pin(std::future::pending()),
+        };
+        let mut asking = hook;
+        let mut last = None;
+        loop {
+            match self.look_at(&request.id, &mut last).await {
+                Ok(Some(entry)) => return self.conclude(entry, asking).await,
+                Ok(None) => {}
+                Err(error) => return unavailable(&error),
+            }
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Answer::Cancelled,
+                () = waiter.news() => last = None,
+                answer = &mut hook_answer => {
+                    (hook_answer, asking) = (Box::pin(std::future::pending()), None);
+                    if let Some(refusal) = self.take_hook_answer(request, answer).await {
+                        return refusal;
+                    }
+                    last = None;
+                }
+                () = tokio::time::sleep_until(expiry.min(hand_back)) => {
+                    if hand_back < expiry {
+                        return pending(request);
+                    }
+                    return self.expire(&request.id, asking).await;
+                }
+                () = tokio::time::sleep(self.0.settings.poll), if self.0.store.is_shared() => {}
+            }
+        }
+    }
+
+    /// The request, once it is over. `last` is the store's revision at the last look, which makes
+    /// most looks free; `None` looks in any case.
+    async fn look_at(
+        &self,
+        id: &ApprovalId,
+        last: &mut Option<Revision>,
+    ) -> Result<Option<ApprovalEntry>, StorageError> {
+        let revision = self.revision(self.0.settings.poll / 2)?;
+        if last.replace(revision) == Some(revision) {
+            return Ok(None);
+        }
+        let id = id.clone();
+        let look = move |queue: &Self| match queue.0.store.state(&id)? {
+            ApprovalState::Pending => Ok(None),
+            _ => queue.0.store.get(&id).map(Some),
+        };
+        self.blocking(look).await
+    }
+
+    /// Hands the hook's answer to the queue, like any other's; the call's answer where that can't
+    /// be.
+    async fn take_hook_answer(
+        &self,
+        request: &ApprovalRequest,
+        answer: Option<(ApprovalDecision, Approver)>,
+    ) -> Option<Answer> {
+        let id = request.id.clone();
+        let Some((decision, approver)) = answer else {
+            let reason = "the approver gave no answer, and nobody else can see the request";
+            return (!self.others_can_answer()).then(|| Answer::declined(reason, Some(id)));
+        };
+        let decide = {
+            let id = id.clone();
+            move |queue: &Self| queue.decide(&id, decision, approver).map(drop)
+        };
+        match self.blocking(decide).await {
+            // Somebody else was first, or time was: the next look says who.
+            Ok(()) | Err(ApprovalError::Storage(_)) => None,
+            Err(error) => {
+                let reason = format!("the approver's answer can't be taken: {error}");
+                Some(Answer::declined(reason, Some(id)))
+            }
+        }
+    }
+
+    async fn expire(&self, id: &ApprovalId, hook: Option<&dyn ApprovalHook>) -> Answer {
+        let id = id.clone();
+        let lapse = move |queue: &Self| {
+            let entry = queue.0.store.lapse(&id, queue.now())?;
+            if entry.state == ApprovalState::Expired {
+                queue.tell_ended(std::slice::from_ref(&id), ApprovalState::Expired);
+            }
+            Ok(entry)
+        };
+        match self.blocking(lapse).await {
+            Ok(entry) => self.conclude(entry, hook).await,
+            Err(error) => unavailable(&error),
+        }
+    }
+
+    /// What a request that is over means for its call. An answer that runs nothing is taken here,
+    /// so that it isn't given twice.
+    async fn conclude(&self, entry: ApprovalEntry, hook: Option<&dyn ApprovalHook>) -> Answer {
+        if let Some(hook) = hook {
+            hook.ended(&entry);
+        }
+        self.announce(&entry);
+        let (id, binding, state) = (entry.request.id.clone(), entry.request.binding, entry.state);
+        let Some(answer) = Answer::of(entry) else {
+            return Answer::declined("the request was left unanswered", Some(id));
+        };
+        if state == ApprovalState::Decided && !answer.runs() {
+            let take = move |queue: &Self| queue.0.store.take(&id, &binding, queue.now()).map(drop);
+            if let Err(error) = self.blocking(take).await {
+                tracing::warn!("an answer that runs nothing was given and not marked so: {error}");
+            }
+        }
+        answer
+    }
+}
+
+fn pending(request: &ApprovalRequest) -> Answer {
+    Answer::Pending { id: request.id.clone(), expires_unix_ms: request.expires_unix_ms }
+}
+
+fn unavailable(error: &StorageError) -> Answer {
+    tracing::warn!("nobody can be asked: {error}");
+    Answer::Unavailable(error.without_path())
+}

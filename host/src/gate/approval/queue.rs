@@ -1,0 +1,265 @@
+//! The queue of requests: one for all channels of a host.
+//!
+//! Holds store, bus, clock and settings together; `ask` waits, `decide` answers.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::error::ApprovalError;
+use super::hook::ApprovalHook;
+use super::remembered::RememberedSet;
+use super::request::Asking;
+use super::waiting::Waiting;
+use crate::contract::approval::{ApprovalEntry, ApprovalRequest, ApprovalState, Remembered};
+use crate::contract::decision::AskReason;
+use crate::contract::ids::{ApprovalId, Digest};
+use crate::events::{Clock, EventBus, EventKind, Journal};
+use crate::storage::{ApprovalStore, ListFilter, RememberedMark, Revision, StorageError, Summary};
+
+/// The longest a request can wait: a day. Whoever answers later answers a call nobody remembers.
+const TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How old what is known of the store may be when a call asks for remembered answers. What another
+/// process revokes is still used for so long.
+const REMEMBERED_MAX_AGE: Duration = Duration::from_millis(50);
+
+/// How long is waited, and who may answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalSettings {
+    /// How long a request can be answered, at most a day.
+    pub ttl: Duration,
+    /// How long a call in mode `HandBack` waits before it answers `approval_pending`. Many clients
+    /// give up after 60 s.
+    pub hand_back: Duration,
+    /// How often is looked for answers from other processes, while a call waits.
+    pub poll: Duration,
+    /// Whether a caller may approve its own calls.
+    pub self_approval: bool,
+}
+
+impl Default for ApprovalSettings {
+    fn default() -> Self {
+        Self {
+            ttl: Duration::from_secs(900),
+            hand_back: Duration::from_secs(20),
+            poll: Duration::from_millis(200),
+            self_approval: false,
+        }
+    }
+}
+
+/// The queue. Clones are the same queue.
+#[derive(Debug, Clone)]
+pub struct ApprovalQueue(pub(super) Arc<Shared>);
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) store: Arc<dyn ApprovalStore>,
+    pub(super) bus: EventBus,
+    pub(super) clock: Clock,
+    pub(super) settings: ApprovalSettings,
+    pub(super) hook: Option<Arc<dyn ApprovalHook>>,
+    pub(super) waiting: Arc<Waiting>,
+    /// Where requests and answers of this process are recorded.
+    pub(super) journal: OnceLock<Journal>,
+    seen: Mutex<Seen>,
+}
+
+/// What was last known of the store.
+#[derive(Debug, Default)]
+struct Seen {
+    revision: Option<(Instant, Revision)>,
+    remembered: Option<Known>,
+}
+
+/// What is remembered, as far as it was read.
+#[derive(Debug)]
+struct Known {
+    revision: Revision,
+    mark: RememberedMark,
+    set: Arc<RememberedSet>,
+}
+
+impl ApprovalQueue {
+    /// A queue over a store; `hook` is asked beside whoever else can answer.
+    pub fn new(
+        store: Arc<dyn ApprovalStore>,
+        bus: EventBus,
+        clock: Clock,
+        mut settings: ApprovalSettings,
+        hook: Option<Arc<dyn ApprovalHook>>,
+    ) -> Self {
+        settings.ttl = settings.ttl.min(TTL_MAX);
+        Self(Arc::new(Shared {
+            store,
+            bus,
+            clock,
+            settings,
+            hook,
+            waiting: Arc::default(),
+            journal: OnceLock::new(),
+            seen: Mutex::default(),
+        }))
+    }
+
+    /// Records in `journal`, from now on, what is asked and answered by this queue and its clones;
+    /// the first journal stays.
+    pub fn record_in(&self, journal: Journal) {
+        self.0.journal.get_or_init(|| journal);
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        (self.0.clock)()
+    }
+
+    /// Makes the request of a call that has to ask. Asks nobody.
+    ///
+    /// # Errors
+    /// Grants that can't be bound, no random bytes, or a store at fault.
+    pub fn request(
+        &self,
+        asking: &Asking<'_>,
+        reason: &AskReason,
+    ) -> Result<ApprovalRequest, ApprovalError> {
+        let (now, remembered) = (self.now(), self.remembered()?);
+        let ttl_ms = u64::try_from(self.0.settings.ttl.as_millis()).unwrap_or(u64::MAX);
+        asking.request(reason, now, ttl_ms, remembered.outdated(&asking.asked(), now))
+    }
+
+    /// Takes the answer to a request for the call that is about to run. `binding` is made from
+    /// what is in force now, so that what changed since the question is refused.
+    ///
+    /// # Errors
+    /// See [`ApprovalStore::take`].
+    pub async fn take(
+        &self,
+        id: &ApprovalId,
+        binding: Digest,
+    ) -> Result<ApprovalEntry, StorageError> {
+        let id = id.clone();
+        self.blocking(move |queue| queue.0.store.take(&id, &binding, queue.now())).await
+    }
+
+    /// What is remembered, as of at most 50 ms ago. Cheap enough for every call.
+    ///
+    /// # Errors
+    /// A store at fault: nothing may be let through by what can't be read.
+    pub fn remembered(&self) -> Result<Arc<RememberedSet>, StorageError> {
+        let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let revision = self.look(&mut seen, REMEMBERED_MAX_AGE)?;
+        if let Some(known) = seen.remembered.as_ref().filter(|it| it.revision == revision) {
+            return Ok(Arc::clone(&known.set));
+        }
+        // Most of what is written is requests, which change nothing here.
+        let mark = self.0.store.remembered_mark()?;
+        let set = match seen.remembered.take() {
+            Some(known) if known.mark == mark => known.set,
+            _ => Arc::new(RememberedSet::new(self.0.store.remembered(self.now())?)),
+        };
+        seen.remembered = Some(Known { revision, mark, set: Arc::clone(&set) });
+        Ok(set)
+    }
+
+    /// What is remembered, for a list; oldest first.
+    ///
+    /// # Errors
+    /// A store at fault.
+    pub fn remembered_list(&self) -> Result<Vec<Remembered>, StorageError> {
+        self.0.store.remembered(self.now())
+    }
+
+    /// Forgets a remembered answer; whether there was one.
+    ///
+    /// # Errors
+    /// A store at fault.
+    pub fn revoke(&self, id: &ApprovalId) -> Result<bool, StorageError> {
+        let revoked = self.0.store.revoke(id)?;
+        self.forget_seen();
+        if revoked {
+            self.0.bus.publish(None, || EventKind::ApprovalRevoked { request_id: id.clone() });
+        }
+        Ok(revoked)
+    }
+
+    /// Requests in one line each. Those whose time is over are ended first.
+    ///
+    /// # Errors
+    /// A store at fault.
+    pub fn list(&self, filter: &ListFilter) -> Result<Vec<Summary>, StorageError> {
+        self.sweep()?;
+        self.0.store.list(filter)
+    }
+
+    /// One request, whole.
+    ///
+    /// # Errors
+    /// `NotFound`, or a store at fault.
+    pub fn show(&self, id: &ApprovalId) -> Result<ApprovalEntry, StorageError> {
+        self.sweep()?;
+        self.0.store.get(id)
+    }
+
+    /// Ends what a session asked and forgets what was remembered for it: whoever is back under the
+    /// same name must not be answered by what another left behind. How many requests that ended.
+    ///
+    /// # Errors
+    /// A store at fault.
+    pub fn end_session(&self, session: &str) -> Result<usize, StorageError> {
+        let ended = self.0.store.withdraw_session(session, self.now())?;
+        self.forget_seen();
+        self.tell_ended(&ended, ApprovalState::Withdrawn);
+        Ok(ended.len())
+    }
+
+    /// Ends what nobody answered or took in time.
+    pub(super) fn sweep(&self) -> Result<(), StorageError> {
+        let ended = self.0.store.expire(self.now())?;
+        self.tell_ended(&ended, ApprovalState::Expired);
+        Ok(())
+    }
+
+    /// Tells watchers and waiters of requests that ended unanswered.
+    pub(super) fn tell_ended(&self, ended: &[ApprovalId], state: ApprovalState) {
+        for id in ended {
+            let request_id = id.clone();
+            self.0.bus.publish(None, || EventKind::ApprovalEnded { request_id, state });
+            self.0.waiting.wake(id);
+        }
+    }
+
+    /// The store's revision, looked up again where it is older than `max_age`.
+    pub(super) fn revision(&self, max_age: Duration) -> Result<Revision, StorageError> {
+        let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.look(&mut seen, max_age)
+    }
+
+    fn look(&self, seen: &mut Seen, max_age: Duration) -> Result<Revision, StorageError> {
+        let now = Instant::now();
+        if let Some((at, revision)) = seen.revision
+            && now.duration_since(at) < max_age
+        {
+            return Ok(revision);
+        }
+        let revision = self.0.store.revision()?;
+        seen.revision = Some((now, revision));
+        Ok(revision)
+    }
+
+    /// Makes the next look see what was just written here.
+    pub(super) fn forget_seen(&self) {
+        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner).revision = None;
+    }
+
+    /// Runs an operation of the store where it may wait for another process without keeping calls
+    /// from their turn.
+    pub(super) async fn blocking<T: Send + 'static, E: From<StorageError> + Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Self) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        let queue = self.clone();
+        let done = tokio::task::spawn_blocking(move || operation(&queue)).await;
+        // It ended by a panic, or the runtime is going down.
+        done.unwrap_or_else(|_lost| Err(StorageError::Stopped.into()))
+    }
+}

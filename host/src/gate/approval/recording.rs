@@ -1,0 +1,81 @@
+//! What the audit log is told of requests and answers of this process.
+//!
+//! An answer must not count without its record, so the record comes first; where the answer then
+//! isn't taken, a second record says that it didn't count.
+
+use super::error::ApprovalError;
+use super::queue::ApprovalQueue;
+use crate::contract::approval::{
+    ApprovalDecision, ApprovalRequest, ApprovalState, Decided, RememberScope,
+};
+use crate::events::{ApprovalDecided, ApprovalRequested, Journal, JournalError, Record};
+
+/// Writes that a person is asked.
+pub(super) async fn requested(
+    queue: &ApprovalQueue,
+    request: &ApprovalRequest,
+) -> Result<(), JournalError> {
+    let Some(journal) = journal(queue) else { return Ok(()) };
+    let record = Record::ApprovalRequested(ApprovalRequested {
+        request: &request.id,
+        call_id: &request.call_id,
+        tool: &request.tool,
+        arguments_hash: &request.arguments.hash(),
+        caller: &request.caller,
+        reason: &request.reason,
+        expires_unix_ms: request.expires_unix_ms,
+    });
+    journal.note(record, false).await
+}
+
+/// Writes that a person answers.
+pub(super) fn decided(
+    queue: &ApprovalQueue,
+    request: &ApprovalRequest,
+    decided: &Decided,
+) -> Result<(), JournalError> {
+    let Some(journal) = journal(queue) else { return Ok(()) };
+    let (scope, edited) = remembered_and_edited(&decided.decision);
+    journal.note_now(&Record::ApprovalDecided(ApprovalDecided {
+        request: &request.id,
+        decision: decided.decision.name(),
+        approver: &decided.approver,
+        latency_ms: decided.at_unix_ms.saturating_sub(request.created_unix_ms),
+        remembered_scope: scope,
+        edited_arguments: edited.as_ref(),
+    }))
+}
+
+/// Writes that the answer just recorded didn't count.
+pub(super) fn not_counted(
+    queue: &ApprovalQueue,
+    request: &ApprovalRequest,
+    state: ApprovalState,
+    error: &ApprovalError,
+) {
+    let Some(journal) = journal(queue) else { return };
+    let reason = format!("an answer didn't count: {error}");
+    let record = Record::ApprovalEnded { request: &request.id, state, reason: &reason };
+    if let Err(error) = journal.note_now(&record) {
+        tracing::error!("the audit log misses that an answer didn't count: {error}");
+    }
+}
+
+fn journal(queue: &ApprovalQueue) -> Option<&Journal> {
+    queue.0.journal.get()
+}
+
+fn remembered_and_edited(
+    decision: &ApprovalDecision,
+) -> (Option<&RememberScope>, Option<serde_json::Map<String, serde_json::Value>>) {
+    match decision {
+        ApprovalDecision::Always { scope, .. } | ApprovalDecision::DenyAlways { scope, .. } => {
+            (Some(scope), None)
+        }
+        // It was parsed before by whoever checked the answer.
+        ApprovalDecision::Edit { arguments_json } => {
+            (None, serde_json::from_str(arguments_json).ok())
+        }
+        _ => (None, None),
+    }
+}

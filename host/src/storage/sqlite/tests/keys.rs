@@ -1,0 +1,128 @@
+//! Idempotency keys: one run a key, whatever is repeated.
+
+use super::*;
+use crate::contract::outcome::{Executed, Outcome};
+use crate::contract::result::ToolResult;
+use crate::storage::{Claim, ResultKey, ResultStore as _, StorageError};
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+fn key(key: &str) -> ResultKey {
+    ResultKey {
+        caller: Some("bot".into()),
+        tool: "files.write".parse().unwrap(),
+        plugin_digest: Digest::of(b"plugin"),
+        key: key.into(),
+    }
+}
+
+fn call(text: &str) -> crate::contract::ids::CallId {
+    text.parse().unwrap()
+}
+
+fn claim(store: &SqliteStore, key: &ResultKey, call_id: &str) -> Claim {
+    store.claim(key, &Digest::of(b"arguments"), &call(call_id), MADE).unwrap()
+}
+
+fn result(call_id: &str, content: &str) -> ToolResult {
+    ToolResult::new(call(call_id), Outcome::Success, content)
+}
+
+#[test]
+fn t26_a_finished_key_gives_its_result_and_one_in_flight_or_with_other_arguments_none() {
+    let (_folder, path) = place();
+    let (one, two) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    assert_eq!(claim(&one, &key("k"), "c1"), Claim::Mine);
+    assert_eq!(claim(&two, &key("k"), "c2"), Claim::InFlight { call_id: call("c1") });
+    one.settle(&key("k"), &result("c1", "done")).unwrap();
+    assert_eq!(claim(&two, &key("k"), "c3"), Claim::Finished(Box::new(result("c1", "done"))));
+    let other = two.claim(&key("k"), &Digest::of(b"other"), &call("c4"), MADE).unwrap();
+    assert_eq!(other, Claim::OtherArguments { call_id: call("c1") });
+}
+
+#[test]
+fn a_key_is_scoped_to_caller_tool_and_build() {
+    let store = memory();
+    assert_eq!(claim(&store, &key("k"), "c1"), Claim::Mine);
+    for other in [
+        ResultKey { caller: None, ..key("k") },
+        ResultKey { tool: "files.read".parse().unwrap(), ..key("k") },
+        ResultKey { plugin_digest: Digest::of(b"another"), ..key("k") },
+        key("k2"),
+    ] {
+        assert_eq!(claim(&store, &other, "c2"), Claim::Mine, "{other:?}");
+    }
+}
+
+#[test]
+fn a_key_that_is_released_is_free_and_only_its_holder_releases_or_settles_it() {
+    let store = memory();
+    claim(&store, &key("k"), "c1");
+    let not_claimed = Err(StorageError::NotClaimed("c2".into()));
+    assert_eq!(store.release(&key("k"), &call("c2")), not_claimed);
+    assert_eq!(store.settle(&key("k"), &result("c2", "")), not_claimed);
+    store.release(&key("k"), &call("c1")).unwrap();
+    assert_eq!(claim(&store, &key("k"), "c2"), Claim::Mine);
+    store.settle(&key("k"), &result("c2", "")).unwrap();
+    assert_eq!(store.release(&key("k"), &call("c2")), not_claimed, "what has ended stays");
+}
+
+#[test]
+fn t38_after_a_crash_a_finished_call_is_not_run_again_and_a_cut_off_one_is_interrupted() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    claim(&store, &key("first"), "c1");
+    store.settle(&key("first"), &result("c1", "done")).unwrap();
+    claim(&store, &key("second"), "c2");
+    drop(store);
+
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(store.interrupt(&[call("c1"), call("c2"), call("c9")], MADE).unwrap(), 1);
+    assert_eq!(claim(&store, &key("first"), "c3"), Claim::Finished(Box::new(result("c1", "done"))));
+    let Claim::Finished(second) = claim(&store, &key("second"), "c4") else { panic!("it ended") };
+    assert_eq!((second.outcome, second.executed), (Outcome::Interrupted, Executed::Maybe));
+    assert_eq!(second.call_id, call("c2"));
+}
+
+#[test]
+fn a_claim_made_after_the_crash_is_not_taken_for_one_before() {
+    let store = memory();
+    claim(&store, &key("k"), "c1");
+    assert_eq!(store.interrupt(&[call("c1")], MADE - 1).unwrap(), 0);
+}
+
+#[test]
+fn of_a_large_result_only_the_outcome_is_kept() {
+    let store = memory();
+    claim(&store, &key("k"), "c1");
+    store.settle(&key("k"), &result("c1", &"x".repeat(1 << 20))).unwrap();
+    let not_kept = Claim::NotKept { call_id: call("c1"), outcome: Outcome::Success };
+    assert_eq!(claim(&store, &key("k"), "c2"), not_kept);
+}
+
+#[test]
+fn all_results_together_are_bounded_by_their_bytes() {
+    let store = memory();
+    claim(&store, &key("old"), "c0");
+    let sql = format!("UPDATE results SET outcome = 'success', bytes = {}", 256 << 20);
+    store.opened.get().unwrap().connection.lock().unwrap().execute_batch(&sql).unwrap();
+    claim(&store, &key("k"), "c1");
+    store.settle(&key("k"), &result("c1", "small")).unwrap();
+    assert!(matches!(claim(&store, &key("k"), "c2"), Claim::NotKept { .. }));
+}
+
+#[test]
+fn a_key_is_known_for_a_day_and_no_key_is_forgotten_for_another() {
+    let store = memory();
+    claim(&store, &key("k"), "c1");
+    let hash = Digest::of(b"arguments");
+    let sql = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 9999)
+               INSERT INTO results (key, arguments_hash, call_id, claimed_ms)
+               SELECT n, x'00', 'c', 1000000 FROM n";
+    let sql = sql.replace("SELECT n, x'00'", "SELECT CAST(n AS BLOB), x'00'");
+    store.opened.get().unwrap().connection.lock().unwrap().execute_batch(&sql).unwrap();
+    let error = store.claim(&key("k2"), &hash, &call("c2"), MADE + DAY).unwrap_err();
+    assert!(matches!(error, StorageError::TooMany { max: 10_000, .. }), "{error}");
+    let later = store.claim(&key("k"), &hash, &call("c3"), MADE + DAY + 1).unwrap();
+    assert_eq!(later, Claim::Mine);
+}
