@@ -62,7 +62,7 @@ impl Retries {
         now: Instant,
         deadline: Instant,
     ) -> Next {
-        if let Err(stop) = may_repeat(result, tool) {
+        if let Err(stop) = may_repeat(result, tool, self.retries) {
             return Next::Stop(stop);
         }
         if attempts >= attempts_allowed(self.retries, tool) {

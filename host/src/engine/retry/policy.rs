@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::contract::descriptor::ToolDescriptor;
-use crate::contract::outcome::Executed;
+use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
 
 /// Retries of an idempotent tool where the operator sets none.
@@ -18,6 +18,8 @@ pub(crate) enum Stop {
     NotRetryable,
     /// The tool isn't idempotent and may have run.
     MayHaveRun,
+    /// It ran until its deadline, and nobody asked for retries.
+    Late,
     /// It was tried as often as it may be: so many times.
     AttemptsUsed(u32),
     /// A retry could not begin before the call's deadline.
@@ -31,6 +33,7 @@ impl fmt::Display for Stop {
         match self {
             Self::NotRetryable => f.write_str("the same call would end the same way"),
             Self::MayHaveRun => f.write_str("the tool isn't idempotent and may have run"),
+            Self::Late => f.write_str("it ran until its deadline, and `retries` isn't set"),
             Self::AttemptsUsed(1) => f.write_str("it was tried once, as set by `retries`"),
             Self::AttemptsUsed(times) => {
                 write!(f, "it was tried {times} times, as set by `retries`")
@@ -48,15 +51,26 @@ pub(crate) fn attempts_allowed(retries: Option<u32>, tool: &ToolDescriptor) -> u
 }
 
 /// Whether a call that ended in `result` may be tried again (T25): only an end that may be another
-/// next time, and for a tool that isn't idempotent only where it certainly did not run.
+/// next time, and for a tool that isn't idempotent only where it certainly did not run. One that ran
+/// until its deadline would mostly do so again, in as fresh a sandbox, and its caller would wait
+/// three times as long: it is repeated only where the operator set retries.
 ///
 /// # Errors
 /// Why it may not.
-pub(crate) fn may_repeat(result: &ToolResult, tool: &ToolDescriptor) -> Result<(), Stop> {
+pub(crate) fn may_repeat(
+    result: &ToolResult,
+    tool: &ToolDescriptor,
+    retries: Option<u32>,
+) -> Result<(), Stop> {
     if !(result.retryable && result.outcome.is_retryable()) {
         Err(Stop::NotRetryable)
     } else if !tool.effects.idempotent.value && result.executed != Executed::No {
         Err(Stop::MayHaveRun)
+    } else if retries.is_none()
+        && result.outcome == Outcome::TimedOut
+        && result.executed != Executed::No
+    {
+        Err(Stop::Late)
     } else {
         Ok(())
     }
@@ -67,7 +81,6 @@ mod tests {
     use super::*;
     use crate::contract::descriptor::example;
     use crate::contract::effects::Effect;
-    use crate::contract::outcome::Outcome;
 
     fn ended(outcome: Outcome) -> ToolResult {
         ToolResult::refused("c".parse().unwrap(), outcome, "no")
@@ -87,34 +100,36 @@ mod tests {
     fn only_ends_that_may_be_others_next_time_are_repeated() {
         let tool = example("a.b", Effect::claimed(true));
         for outcome in Outcome::ALL {
-            let again = may_repeat(&ended(outcome), &tool).is_ok();
+            let again = may_repeat(&ended(outcome), &tool, Some(2)).is_ok();
             let wanted = matches!(
                 outcome,
                 Outcome::TimedOut | Outcome::Overloaded | Outcome::Unavailable | Outcome::HostFault
             );
             assert_eq!(again, wanted, "{outcome:?}");
         }
+        let late = may_repeat(&ended(Outcome::TimedOut), &tool, None);
+        assert_eq!(late, Err(Stop::Late), "nobody set retries");
         let mut settled = ended(Outcome::TimedOut);
         settled.retryable = false;
-        assert_eq!(may_repeat(&settled, &tool), Err(Stop::NotRetryable));
+        assert_eq!(may_repeat(&settled, &tool, Some(2)), Err(Stop::NotRetryable));
     }
 
     #[test]
     fn t25_a_tool_that_is_not_idempotent_is_repeated_only_where_it_did_not_run() {
         let tool = example("a.b", Effect::assumed(false));
         for outcome in [Outcome::TimedOut, Outcome::HostFault] {
-            assert_eq!(may_repeat(&ended(outcome), &tool), Err(Stop::MayHaveRun));
+            assert_eq!(may_repeat(&ended(outcome), &tool, Some(2)), Err(Stop::MayHaveRun));
         }
         for outcome in [Outcome::Overloaded, Outcome::Unavailable] {
-            assert_eq!(may_repeat(&ended(outcome), &tool), Ok(()));
+            assert_eq!(may_repeat(&ended(outcome), &tool, Some(2)), Ok(()));
         }
         let mut waited = ended(Outcome::TimedOut);
         waited.executed = Executed::No;
-        assert_eq!(may_repeat(&waited, &tool), Ok(()), "it timed out before it began");
+        assert_eq!(may_repeat(&waited, &tool, None), Ok(()), "it timed out before it began");
         for executed in [Executed::Maybe, Executed::Yes] {
             let mut ran = ended(Outcome::Unavailable);
             ran.executed = executed;
-            assert_eq!(may_repeat(&ran, &tool), Err(Stop::MayHaveRun));
+            assert_eq!(may_repeat(&ran, &tool, Some(2)), Err(Stop::MayHaveRun));
         }
     }
 }

@@ -39,7 +39,7 @@ fn t25_a_tool_that_is_not_idempotent_runs_once_whatever_retries_says() {
 #[test]
 fn b5_a_call_is_tried_once_more_than_it_is_retried() {
     let idempotent = example("a.b", Effect::claimed(true));
-    let late = ended(Outcome::TimedOut);
+    let late = ended(Outcome::HostFault);
     for (set, wanted) in [(None, 3), (Some(0), 1), (Some(1), 2), (Some(5), 6)] {
         let (tried, stop) = attempts(&retries(set), &idempotent, &late);
         assert_eq!((tried, stop), (wanted, Stop::AttemptsUsed(wanted)), "{set:?}");
