@@ -17,6 +17,7 @@ mod suites {
     mod cli;
     mod command;
     mod config_page;
+    mod configured;
     mod contract;
     mod crowd;
     mod effects;
@@ -24,7 +25,9 @@ mod suites {
     mod foreign;
     mod harness;
     mod held_threads;
+    mod home;
     mod hostile;
+    mod killed;
     mod limits_page;
     mod plugins;
     mod process_exit;

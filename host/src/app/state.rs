@@ -9,9 +9,10 @@ use super::{Setup, StartError};
 use crate::config::Config;
 use crate::contract::escape::clipped_line;
 use crate::events::{
-    Clock, Journal, JournalOptions, Recovered, Redactor, Retention, recover, unix_ms,
+    Clock, InterruptedCall, Journal, JournalOptions, Recovered, Redactor, Retention, recover,
+    unix_ms,
 };
-use crate::storage::{ResultStore, SqliteStore};
+use crate::storage::{CutOff, ResultKey, ResultStore, SqliteStore, StorageError};
 
 /// The file of approvals in the state folder.
 const APPROVALS_FILE: &str = "approvals.sqlite";
@@ -55,10 +56,7 @@ pub(super) fn open(setup: &Setup, clock: Clock) -> Result<State, StartError> {
     };
     make_private(&folder)?;
     let (journal, recovered) = open_journal(&folder, config, clock)?;
-    let cut_off: Vec<_> = recovered.interrupted.iter().map(|it| it.call_id.clone()).collect();
-    if !cut_off.is_empty() {
-        store.interrupt(&cut_off, clock())?;
-    }
+    end_cut_off(&store, &recovered)?;
     Ok(State { store, journal: Some(journal), recovered: Some(recovered) })
 }
 
@@ -102,7 +100,9 @@ fn open_journal(
 pub fn open_audit(config: &Config) -> Result<Option<Journal>, StartError> {
     let Some(folder) = audit_folder(config) else { return Ok(None) };
     let (journal, recovered) = open_journal(&folder, config, unix_ms)?;
-    end_cut_off(config, &recovered)?;
+    if let Some(file) = approvals_file(config) {
+        end_cut_off(&SqliteStore::at(file), &recovered)?;
+    }
     Ok(Some(journal))
 }
 
@@ -113,15 +113,28 @@ pub fn open_audit(config: &Config) -> Result<Option<Journal>, StartError> {
 pub fn recover_audit(config: &Config) -> Result<Recovered, StartError> {
     let Some(folder) = audit_folder(config) else { return Ok(Recovered::default()) };
     let recovered = recover(&folder, unix_ms)?;
-    end_cut_off(config, &recovered)?;
+    if let Some(file) = approvals_file(config) {
+        end_cut_off(&SqliteStore::at(file), &recovered)?;
+    }
     Ok(recovered)
 }
 
 /// Only who recovers learns which calls were cut off, so a store that isn't told now never is.
-fn end_cut_off(config: &Config, recovered: &Recovered) -> Result<(), StartError> {
-    let calls: Vec<_> = recovered.interrupted.iter().map(|it| it.call_id.clone()).collect();
-    if let Some(file) = approvals_file(config).filter(|_| !calls.is_empty()) {
-        SqliteStore::at(file).interrupt(&calls, unix_ms())?;
+fn end_cut_off(store: &SqliteStore, recovered: &Recovered) -> Result<(), StorageError> {
+    let calls: Vec<_> = recovered.interrupted.iter().filter_map(cut_off).collect();
+    if !calls.is_empty() {
+        store.interrupt(&calls)?;
     }
     Ok(())
+}
+
+/// What the store knows such a call by; `None` if it had no key.
+fn cut_off(call: &InterruptedCall) -> Option<CutOff> {
+    let key = ResultKey {
+        caller: call.caller.caller.clone(),
+        tool: call.tool.clone(),
+        plugin_digest: call.plugin_digest?,
+        key_hash: call.idempotency_key_hash?,
+    };
+    Some(CutOff { key, call_id: call.call_id.clone() })
 }

@@ -12,7 +12,7 @@ use super::dispatch::{Shared, Within};
 use super::execute::Admitted;
 use super::prepare::{Prepared, grants_of, look_up, prepare};
 use super::refused::Refused;
-use super::repeat::{Repeat, claim};
+use super::repeat::known;
 use super::report::OpenCall;
 use crate::contract::approval::ApprovalEntry;
 use crate::contract::decision::{ApprovalMark, ApprovedBy, AskReason, Decision, Refusal};
@@ -48,15 +48,13 @@ pub(super) async fn admit(
         Decision::Ask(ask) => Err(ask),
     };
     // Before anybody is asked: what has run needs no approval to be told again.
-    match claim(shared, call, &prepared).await? {
-        Repeat::Keyless => {}
-        Repeat::First(claimed) => open.claimed = Some(claimed),
-        Repeat::Known(result) => return Ok(Admission::Ended(result)),
+    if let Some(result) = known(shared, call, &prepared).await? {
+        return Ok(Admission::Ended(result));
     }
     match ask {
         Ok(mark) => {
-            let asked = mark.by == ApprovedBy::Person;
-            Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked })))
+            let (asked, came) = (mark.by == ApprovedBy::Person, prepared.arguments.hash());
+            Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked, came })))
         }
         Err(ask) => ask_a_person(shared, within, open, prepared, ask).await,
     }
@@ -137,6 +135,11 @@ async fn ask_a_person(
     let answer = shared.approvals.ask(request, call.approval_mode, within.cancel);
     let answer = open.slot.aside(answer).await;
     open.waited += began.elapsed();
+    // The key was nobody's meanwhile. What has run since leaves the answer untaken.
+    let runs = matches!(answer, Answer::Admitted(_) | Answer::Edited { .. });
+    if runs && let Some(result) = known(shared, call, &prepared).await? {
+        return Ok(Admission::Ended(result));
+    }
     match answer {
         Answer::Admitted(entry) => take(shared, call, prepared, &entry, None).await,
         Answer::Edited { arguments_json, entry } => {
@@ -207,7 +210,7 @@ async fn take(
         let why = format!("the approval doesn't admit this call: {}", error.without_path());
         Refused::new(Outcome::ApprovalDeclined, why).of_request(id)
     })?;
-    let mut mark = mark_of(entry, "a person approved it");
+    let (mut mark, came) = (mark_of(entry, "a person approved it"), now.arguments.hash());
     let prepared = match edited {
         None => now,
         Some(edited) => {
@@ -215,7 +218,7 @@ async fn take(
             Prepared { arguments: edited.arguments, ..now }
         }
     };
-    Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked: true })))
+    Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked: true, came })))
 }
 
 /// Arguments that a person wrote are checked like any others, and no person lifts a denial.

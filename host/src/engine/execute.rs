@@ -1,4 +1,4 @@
-//! Runs a call that was let through: its locks, the record of its start, its attempts.
+//! Runs a call that was let through: its locks, the record of its start, its key, its attempts.
 //!
 //! Decides nothing of policy. No attempt is made before the record of the call's start is written.
 
@@ -13,9 +13,11 @@ use super::locks::{Held, keys_of};
 use super::prepare::Prepared;
 use super::record;
 use super::refused::Refused;
+use super::repeat::{Repeat, claim};
 use super::report::OpenCall;
 use super::retry::{Next, pause};
 use crate::contract::decision::ApprovalMark;
+use crate::contract::ids::Digest;
 use crate::contract::limits::LimitKind;
 use crate::contract::normalise::{Settling, TextRule, settle};
 use crate::contract::outcome::{Executed, Outcome};
@@ -28,6 +30,8 @@ pub(super) struct Admitted {
     pub(super) mark: ApprovalMark,
     /// Whether a person was asked, now or earlier.
     pub(super) asked: bool,
+    /// The hash of the arguments it came with: a person may have written others.
+    pub(super) came: Digest,
 }
 
 /// Runs it to its end.
@@ -37,14 +41,22 @@ pub(super) async fn execute(
     open: &mut OpenCall,
     admitted: Admitted,
 ) -> Result<ToolResult, Refused> {
-    let Admitted { prepared, mark, asked } = admitted;
+    let Admitted { prepared, mark, asked, came } = admitted;
     let _held = hold_locks(shared, &prepared, within.cancel, open).await?;
     if within.cancel.is_cancelled() {
         return Err(Refused::new(Outcome::Cancelled, "cancelled before it started"));
     }
-    let durable = asked || !prepared.tool.descriptor.effects.read_only.is_proven();
-    open.entry =
-        record::started(shared, within.call, &open.caller, &prepared, &mark, durable).await?;
+    let call = within.call;
+    let durable = asked
+        || call.idempotency_key.is_some()
+        || !prepared.tool.descriptor.effects.read_only.is_proven();
+    open.entry = record::started(shared, call, &open.caller, &prepared, &mark, durable).await?;
+    // After the record, so that whoever recovers from a crash knows of every key that is held.
+    match claim(shared, call, &prepared, came).await? {
+        Repeat::Keyless => {}
+        Repeat::First(claimed) => open.claimed = Some(claimed),
+        Repeat::Known(result) => return Ok(*result),
+    }
     let mut result = attempts(shared, within, open, &prepared).await;
     result.approval = Some(mark);
     Ok(result)

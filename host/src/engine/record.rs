@@ -3,9 +3,9 @@
 use super::dispatch::Shared;
 use super::prepare::Prepared;
 use super::refused::Refused;
+use super::repeat::key_hash;
 use crate::contract::approval::CallerContext;
 use crate::contract::decision::ApprovalMark;
-use crate::contract::ids::Digest;
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::outcome::Outcome;
 use crate::events::{CallStarted, JournalError, OpenEntry};
@@ -21,7 +21,7 @@ pub(super) async fn started(
 ) -> Result<Option<OpenEntry>, Refused> {
     let Some(journal) = &shared.journal else { return Ok(None) };
     let tool = &prepared.tool.descriptor;
-    let key_hash = call.idempotency_key.as_deref().map(|key| Digest::of(key.as_bytes()));
+    let key_hash = key_hash(call);
     let record = CallStarted {
         call_id: &call.call_id,
         tool_name: &call.tool_name,

@@ -1,4 +1,5 @@
-//! Calls with an idempotency key: claimed before they run, settled when they have ended.
+//! Calls with an idempotency key: looked up before anybody is asked, claimed before they run, settled
+//! when they have ended.
 //!
 //! A repeat gets the result instead of a second run. Decides nothing of retries.
 
@@ -8,7 +9,7 @@ use super::dispatch::Shared;
 use super::prepare::Prepared;
 use super::refused::Refused;
 use crate::contract::decision::{ApprovalMark, ApprovedBy};
-use crate::contract::ids::CallId;
+use crate::contract::ids::{CallId, Digest};
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
@@ -35,24 +36,32 @@ pub(super) enum Repeat {
     Known(Box<ToolResult>),
 }
 
-/// Claims the key of a call, if it has one.
+/// The result of a call whose key is known; refuses one whose key another call holds. Claims
+/// nothing: who waits for a person may be gone before the answer.
+pub(super) async fn known(
+    shared: &Shared,
+    call: &ToolInvocation,
+    prepared: &Prepared,
+) -> Result<Option<Box<ToolResult>>, Refused> {
+    let Some(key) = key_of(call, prepared) else { return Ok(None) };
+    let (results, clock) = (Arc::clone(&shared.results), shared.clock);
+    let hash = prepared.arguments.hash();
+    let found = blocking(move || results.known(&key, &hash, clock())).await.map_err(unkept)?;
+    let Some(claim) = found.map_err(|error| unkept(error.without_path()))? else { return Ok(None) };
+    told(claim, &call.call_id)
+}
+
+/// Claims the key of a call, if it has one. `hash`: of the arguments that it came with.
 pub(super) async fn claim(
     shared: &Shared,
     call: &ToolInvocation,
     prepared: &Prepared,
+    hash: Digest,
 ) -> Result<Repeat, Refused> {
-    let Some(key) = call.idempotency_key.clone() else { return Ok(Repeat::Keyless) };
-    let tool = &prepared.tool.descriptor;
-    let key = ResultKey {
-        caller: call.caller.clone(),
-        tool: tool.id.clone(),
-        plugin_digest: tool.plugin.digest,
-        key,
-    };
+    let Some(key) = key_of(call, prepared) else { return Ok(Repeat::Keyless) };
     let (results, call_id, clock) =
         (Arc::clone(&shared.results), call.call_id.clone(), shared.clock);
     let claimed = Claimed { results, key, call_id, clock, open: false };
-    let hash = prepared.arguments.hash();
     let answer = blocking(move || {
         let mut claimed = claimed;
         let claim = claimed.results.claim(&claimed.key, &hash, &claimed.call_id, (claimed.clock)());
@@ -60,18 +69,35 @@ pub(super) async fn claim(
         (claimed, claim)
     });
     let (claimed, claim) = answer.await.map_err(unkept)?;
-    understood(claim.map_err(|error| unkept(error.without_path()))?, claimed)
+    let claim = claim.map_err(|error| unkept(error.without_path()))?;
+    Ok(told(claim, &call.call_id)?.map_or(Repeat::First(claimed), Repeat::Known))
 }
 
-fn understood(claim: Claim, claimed: Claimed) -> Result<Repeat, Refused> {
+fn key_of(call: &ToolInvocation, prepared: &Prepared) -> Option<ResultKey> {
+    let tool = &prepared.tool.descriptor;
+    Some(ResultKey {
+        caller: call.caller.clone(),
+        tool: tool.id.clone(),
+        plugin_digest: tool.plugin.digest,
+        key_hash: key_hash(call)?,
+    })
+}
+
+/// The SHA-256 of a call's key, if it has one.
+pub(super) fn key_hash(call: &ToolInvocation) -> Option<Digest> {
+    call.idempotency_key.as_deref().map(|key| Digest::of(key.as_bytes()))
+}
+
+/// What a claim means for its call: `None`, and it may run; the result of an earlier one; a refusal.
+fn told(claim: Claim, call_id: &CallId) -> Result<Option<Box<ToolResult>>, Refused> {
     let refuse = |outcome, why: String| Err(Refused::new(outcome, why));
     match claim {
-        Claim::Mine => Ok(Repeat::First(claimed)),
+        Claim::Mine => Ok(None),
         Claim::Finished(mut result) => {
-            let of = std::mem::replace(&mut result.call_id, claimed.call_id.clone());
+            let of = std::mem::replace(&mut result.call_id, call_id.clone());
             let reason = format!("not run again: `{of}` had the same idempotency key");
             result.approval = Some(ApprovalMark::new(ApprovedBy::None, reason));
-            Ok(Repeat::Known(result))
+            Ok(Some(result))
         }
         Claim::NotKept { call_id, outcome } => refuse(
             Outcome::Unavailable,

@@ -117,3 +117,24 @@ impl ProvenEffects {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::descriptor::example;
+
+    #[test]
+    fn a11_a_tool_is_mcps_by_its_source_or_by_the_beginning_of_its_name() {
+        let is_mcp = |source, wire_name: &str| {
+            let mut tool = example("a.b", Effect::proven(true));
+            (tool.source, tool.wire_name) = (source, wire_name.to_owned());
+            let call = ToolInvocation::new("c".parse().unwrap(), "a.b", "{}");
+            GateView::new(&tool, &call, None).is_mcp()
+        };
+        assert!(is_mcp(ToolSource::Mcp, "a_b"));
+        assert!(is_mcp(ToolSource::Plugin, "mcp__a_b"));
+        for name in ["a_b", "mcp_a", "a_mcp__b"] {
+            assert!(!is_mcp(ToolSource::Builtin, name), "{name}");
+        }
+    }
+}

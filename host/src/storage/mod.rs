@@ -10,7 +10,7 @@ mod sqlite;
 
 pub use approvals::{ApprovalStore, Inserted, ListFilter, RememberedMark, Revision, Summary};
 pub use error::StorageError;
-pub use results::{Claim, ResultKey, ResultStore};
+pub use results::{Claim, CutOff, ResultKey, ResultStore};
 pub use sqlite::SqliteStore;
 
 /// Requests that may wait for an answer, in one store; one more is refused.

@@ -1,7 +1,8 @@
 //! The port behind which results of calls with an idempotency key are kept.
 //!
-//! A key is claimed before its call runs and settled when it has ended, so that a repeat gets the
-//! result instead of a second run.
+//! A key is claimed once the start of its call is on record, before it runs, and settled when it has
+//! ended, so that a repeat gets the result instead of a second run, and a crash leaves no claim that
+//! the audit log doesn't name.
 
 use std::fmt::Debug;
 
@@ -19,8 +20,17 @@ pub struct ResultKey {
     pub tool: ToolId,
     /// The build.
     pub plugin_digest: Digest,
-    /// The key.
-    pub key: String,
+    /// The SHA-256 of the key, which is all that the audit log holds of it.
+    pub key_hash: Digest,
+}
+
+/// A call with a key that a crash cut off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutOff {
+    /// Its key.
+    pub key: ResultKey,
+    /// The call.
+    pub call_id: CallId,
 }
 
 /// What a claim finds.
@@ -51,6 +61,17 @@ pub enum Claim {
 
 /// Where results are kept. Times are milliseconds since 1970 (UTC).
 pub trait ResultStore: Send + Sync + Debug {
+    /// What a claim would find now; `None`: the key is free.
+    ///
+    /// # Errors
+    /// A store at fault.
+    fn known(
+        &self,
+        key: &ResultKey,
+        arguments_hash: &Digest,
+        now: u64,
+    ) -> Result<Option<Claim>, StorageError>;
+
     /// Claims a key for a call, unless it is known.
     ///
     /// # Errors
@@ -76,9 +97,9 @@ pub trait ResultStore: Send + Sync + Debug {
     fn release(&self, key: &ResultKey, call_id: &CallId) -> Result<(), StorageError>;
 
     /// Settles what these calls hold as `interrupted`: a crash cut them off, and whether they ran
-    /// is not known. Claims made after `now` are let be. How many there were.
+    /// is not known. Other calls of the same id are let be. How many there were.
     ///
     /// # Errors
     /// A store at fault.
-    fn interrupt(&self, calls: &[CallId], now: u64) -> Result<u64, StorageError>;
+    fn interrupt(&self, calls: &[CutOff]) -> Result<u64, StorageError>;
 }

@@ -33,7 +33,7 @@ pub(crate) async fn measure(folder: &Path, figures: &mut Map<String, Value>) {
     let count = usize::try_from(PENDING_MAX).expect("it is small");
     let calls = (0..count).map(|number| {
         let id = format!("asked-{number}").parse().expect("a call id");
-        let arguments = format!(r#"{{"path":"{number}.txt","text":"{}"}}"#, "x".repeat(2000));
+        let arguments = format!(r#"{{"path":"{number}.txt","content":"{}"}}"#, "x".repeat(2000));
         let mut call = ToolInvocation::new(id, "files.write", arguments);
         call.permission_level = PermissionLevel::ReadOnly;
         call.approval_mode = ApprovalMode::HandBack;

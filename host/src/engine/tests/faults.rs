@@ -10,7 +10,7 @@ use crate::contract::ids::{CallId, Digest};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
 use crate::events::{Journal, JournalOptions};
-use crate::storage::{Claim, ResultKey, ResultStore, SqliteStore, StorageError};
+use crate::storage::{Claim, CutOff, ResultKey, ResultStore, SqliteStore, StorageError};
 
 #[tokio::test]
 async fn a_call_whose_start_cant_be_recorded_is_not_run() {
@@ -65,6 +65,15 @@ struct Results {
 }
 
 impl ResultStore for Results {
+    fn known(
+        &self,
+        _key: &ResultKey,
+        _hash: &Digest,
+        _now: u64,
+    ) -> Result<Option<Claim>, StorageError> {
+        Ok(None)
+    }
+
     fn claim(
         &self,
         _key: &ResultKey,
@@ -87,7 +96,7 @@ impl ResultStore for Results {
         Ok(())
     }
 
-    fn interrupt(&self, _calls: &[CallId], _now: u64) -> Result<u64, StorageError> {
+    fn interrupt(&self, _calls: &[CutOff]) -> Result<u64, StorageError> {
         Ok(0)
     }
 }

@@ -12,3 +12,4 @@ mod repeats;
 mod restarts;
 mod retries;
 mod steps;
+mod watchers;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::kit::*;
-use crate::contract::approval::ApprovalDecision;
+use crate::contract::approval::{ApprovalDecision, ApprovalState};
 use crate::contract::attempt::ReturnCase;
 use crate::contract::decision::ApprovedBy;
 use crate::contract::ids::Digest;
@@ -65,14 +65,21 @@ async fn t26_a_key_in_flight_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn t26_a_key_whose_call_waits_for_a_person_is_in_flight() {
+async fn t26_two_calls_of_one_key_that_wait_for_a_person_run_once() {
     let mut host = Host::new();
     let first = host.start(keyed(asking("c1", "{}"), "k"));
-    let (_, id) = host.asked().await;
-    let second = host.call(keyed(asking("c2", "{}"), "k")).await;
-    assert_eq!((second.outcome, host.pending().len()), (Outcome::Unavailable, 1));
-    host.decide(&id, ApprovalDecision::Once);
-    assert_eq!(first.await.unwrap().outcome, Outcome::Success);
+    let (_, one) = host.asked().await;
+    let second = host.start(keyed(asking("c2", "{}"), "k"));
+    let (_, two) = host.asked().await;
+    host.decide(&two, ApprovalDecision::Once);
+    assert_eq!(second.await.unwrap().outcome, Outcome::Success);
+    host.decide(&one, ApprovalDecision::Once);
+    let told = first.await.unwrap();
+    assert_eq!((told.outcome, told.call_id.as_str()), (Outcome::Success, "c1"));
+    assert!(told.approval.unwrap().reason.contains("`c2`"));
+    assert_eq!(host.runner.runs(), 1);
+    let left = host.queue.show(&one).unwrap().state;
+    assert_eq!(left, ApprovalState::Decided, "its answer wasn't needed");
 }
 
 #[tokio::test]

@@ -8,9 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::kit::*;
 use crate::contract::approval::{ApprovalDecision, ApprovalState, RememberScope};
+use crate::contract::ids::Digest;
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
-use crate::storage::{ResultStore as _, SqliteStore};
+use crate::engine::ports::ToolLookup as _;
+use crate::storage::{CutOff, ResultKey, ResultStore as _, SqliteStore};
 
 fn host_in(folder: &tempfile::TempDir) -> Host {
     let store = Arc::new(SqliteStore::at(folder.path().join("state.db")));
@@ -127,10 +129,37 @@ async fn t26_a_call_that_a_crash_cut_off_is_not_run_again() {
     let early = host.call(again.clone()).await;
     assert_eq!((early.outcome, early.executed), (Outcome::Unavailable, Executed::No));
     // What a host does with the calls that the audit log's recovery names.
-    assert_eq!(host.store.interrupt(std::slice::from_ref(&again.call_id), NOW).unwrap(), 1);
+    let tool = host.tools.find("fake.pay").unwrap().descriptor;
+    let key = ResultKey {
+        caller: again.caller.clone(),
+        tool: tool.id.clone(),
+        plugin_digest: tool.plugin.digest,
+        key_hash: Digest::of(b"k"),
+    };
+    let cut_off = CutOff { key, call_id: again.call_id.clone() };
+    assert_eq!(host.store.interrupt(&[cut_off]).unwrap(), 1);
     let mut later = again;
     later.call_id = "c2".parse().unwrap();
     let result = host.call(later).await;
     assert_eq!((result.outcome, result.executed), (Outcome::Interrupted, Executed::Maybe));
     assert_eq!((result.call_id.as_str(), host.runner.runs()), ("c2", 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn t38_a_host_that_dies_while_a_call_with_a_key_waits_leaves_its_key_free() {
+    let folder = private_folder();
+    let paying = |id| keyed(handing_back(id, "{}"), "k");
+    let mut host = host_in(&folder);
+    let (engine, first) = (host.engine.clone(), paying("c1"));
+    let mut work: Work =
+        Box::pin(async move { vec![engine.call(first, CancellationToken::new()).await] });
+    let id = work_until_asked(&mut host, &mut work).await;
+    kill(work);
+
+    let host = host_in(&folder);
+    host.decide(&id, ApprovalDecision::Once);
+    let again = host.call(paying("c2")).await;
+    assert_eq!((again.outcome, host.runner.runs()), (Outcome::Success, 1), "{again:?}");
+    let third = host.call(paying("c3")).await;
+    assert_eq!((third.outcome, host.runner.runs()), (Outcome::Success, 1));
 }

@@ -73,7 +73,7 @@ async fn what_may_have_run_may_have_run_whatever_later_attempts_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn t12_each_attempt_has_its_deadline_and_all_of_them_the_calls() {
+async fn t12_b6_each_attempt_has_its_deadline_and_all_of_them_the_calls() {
     let host = host_retrying(5);
     host.tools.change("fake.read", |tool| {
         tool.limits.set(LimitKind::CallDeadline, 50_000).unwrap();

@@ -11,7 +11,7 @@ use crate::contract::ids::{CallId, Digest};
 use crate::contract::outcome::Outcome;
 use crate::contract::result::ToolResult;
 use crate::storage::error::StorageError;
-use crate::storage::results::{Claim, ResultKey, ResultStore};
+use crate::storage::results::{Claim, CutOff, ResultKey, ResultStore};
 
 /// How long a key is known, in milliseconds. No call runs for a fraction of it.
 const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
@@ -24,6 +24,17 @@ const RESULT_MAX_BYTES: usize = 1 << 20;
 const RESULTS_MAX_BYTES: i64 = 256 << 20;
 
 impl ResultStore for SqliteStore {
+    fn known(
+        &self,
+        key: &ResultKey,
+        arguments_hash: &Digest,
+        now: u64,
+    ) -> Result<Option<Claim>, StorageError> {
+        let digest = digest_of(key)?;
+        let since = integer(now.saturating_sub(KEPT_MS));
+        self.read(|| Ok(None), |from| known(from, &digest, arguments_hash, since))
+    }
+
     fn claim(
         &self,
         key: &ResultKey,
@@ -33,9 +44,9 @@ impl ResultStore for SqliteStore {
     ) -> Result<Claim, StorageError> {
         let digest = digest_of(key)?;
         self.write(|to| {
-            let until = integer(now.saturating_sub(KEPT_MS));
-            to.execute("DELETE FROM results WHERE claimed_ms < ?1", [until])?;
-            if let Some(claim) = known(to, &digest, arguments_hash)? {
+            let since = integer(now.saturating_sub(KEPT_MS));
+            to.execute("DELETE FROM results WHERE claimed_ms < ?1", [since])?;
+            if let Some(claim) = known(to, &digest, arguments_hash, since)? {
                 return Ok(claim);
             }
             let count: i64 = to.query_row("SELECT count(*) FROM results", [], |it| it.get(0))?;
@@ -79,22 +90,20 @@ impl ResultStore for SqliteStore {
         })
     }
 
-    fn interrupt(&self, calls: &[CallId], now: u64) -> Result<u64, StorageError> {
+    fn interrupt(&self, calls: &[CutOff]) -> Result<u64, StorageError> {
+        let digests =
+            calls.iter().map(|call| digest_of(&call.key)).collect::<Result<Vec<_>, _>>()?;
         self.write_existing(|to| {
-            let sql = "UPDATE results SET outcome = ?2, result = ?3, bytes = coalesce(length(?3), 0) \
-                       WHERE call_id = ?1 AND outcome IS NULL AND claimed_ms <= ?4";
+            let sql = "UPDATE results SET outcome = ?3, result = ?4, bytes = coalesce(length(?4), 0) \
+                       WHERE key = ?1 AND call_id = ?2 AND outcome IS NULL";
             let mut statement = to.prepare(sql)?;
             let mut ended = 0;
-            for call_id in calls {
-                let outcome = Outcome::Interrupted;
+            for (call, digest) in calls.iter().zip(&digests) {
+                let (call_id, outcome) = (&call.call_id, Outcome::Interrupted);
                 let message = "belljar ended while the call ran: what it did before is not known";
                 let text = kept(to, &ToolResult::refused(call_id.clone(), outcome, message))?;
-                ended += statement.execute(params![
-                    call_id.as_str(),
-                    outcome.name(),
-                    text,
-                    integer(now)
-                ])?;
+                let values = params![digest.as_bytes(), call_id.as_str(), outcome.name(), text];
+                ended += statement.execute(values)?;
             }
             Ok(ended as u64)
         })
@@ -103,7 +112,7 @@ impl ResultStore for SqliteStore {
 
 /// One digest for a key and its whole scope; JSON keeps the parts apart.
 fn digest_of(key: &ResultKey) -> Result<Digest, StorageError> {
-    let parts = (&key.caller, &key.tool, &key.plugin_digest, &key.key);
+    let parts = (&key.caller, &key.tool, &key.plugin_digest, &key.key_hash);
     let text = serde_json::to_vec(&parts).map_err(|error| StorageError::Unstorable {
         what: "idempotency key",
         reason: error.to_string(),
@@ -111,10 +120,16 @@ fn digest_of(key: &ResultKey) -> Result<Digest, StorageError> {
     Ok(Digest::of(&text))
 }
 
-/// What is known of a key.
-fn known(from: &Connection, key: &Digest, arguments: &Digest) -> Result<Option<Claim>, Fault> {
-    let sql = "SELECT arguments_hash, call_id, outcome, result FROM results WHERE key = ?1";
-    let found = from.query_row(sql, params![key.as_bytes()], |row| {
+/// What is known of a key that was claimed at `since` or later.
+fn known(
+    from: &Connection,
+    key: &Digest,
+    arguments: &Digest,
+    since: i64,
+) -> Result<Option<Claim>, Fault> {
+    let sql = "SELECT arguments_hash, call_id, outcome, result FROM results WHERE key = ?1 AND \
+               claimed_ms >= ?2";
+    let found = from.query_row(sql, params![key.as_bytes(), since], |row| {
         Ok((
             row.get::<_, Vec<u8>>(0)?,
             row.get::<_, String>(1)?,

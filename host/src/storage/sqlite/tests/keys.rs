@@ -3,7 +3,7 @@
 use super::*;
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
-use crate::storage::{Claim, ResultKey, ResultStore as _, StorageError};
+use crate::storage::{Claim, CutOff, ResultKey, ResultStore as _, StorageError};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
@@ -12,7 +12,7 @@ fn key(key: &str) -> ResultKey {
         caller: Some("bot".into()),
         tool: "files.write".parse().unwrap(),
         plugin_digest: Digest::of(b"plugin"),
-        key: key.into(),
+        key_hash: Digest::of(key.as_bytes()),
     }
 }
 
@@ -22,6 +22,10 @@ fn call(text: &str) -> crate::contract::ids::CallId {
 
 fn claim(store: &SqliteStore, key: &ResultKey, call_id: &str) -> Claim {
     store.claim(key, &Digest::of(b"arguments"), &call(call_id), MADE).unwrap()
+}
+
+fn cut_off((of, call_id): (&str, &str)) -> CutOff {
+    CutOff { key: key(of), call_id: call(call_id) }
 }
 
 fn result(call_id: &str, content: &str) -> ToolResult {
@@ -77,7 +81,8 @@ fn t38_after_a_crash_a_finished_call_is_not_run_again_and_a_cut_off_one_is_inter
     drop(store);
 
     let store = SqliteStore::open(&path).unwrap();
-    assert_eq!(store.interrupt(&[call("c1"), call("c2"), call("c9")], MADE).unwrap(), 1);
+    let calls = [("first", "c1"), ("second", "c2"), ("third", "c9")].map(cut_off);
+    assert_eq!(store.interrupt(&calls).unwrap(), 1);
     assert_eq!(claim(&store, &key("first"), "c3"), Claim::Finished(Box::new(result("c1", "done"))));
     let Claim::Finished(second) = claim(&store, &key("second"), "c4") else { panic!("it ended") };
     assert_eq!((second.outcome, second.executed), (Outcome::Interrupted, Executed::Maybe));
@@ -85,10 +90,33 @@ fn t38_after_a_crash_a_finished_call_is_not_run_again_and_a_cut_off_one_is_inter
 }
 
 #[test]
-fn a_claim_made_after_the_crash_is_not_taken_for_one_before() {
+fn a_crash_ends_no_key_of_another_call_with_the_same_id() {
     let store = memory();
-    claim(&store, &key("k"), "c1");
-    assert_eq!(store.interrupt(&[call("c1")], MADE - 1).unwrap(), 0);
+    claim(&store, &key("k"), "call-1");
+    let (other, caller) = (cut_off(("k2", "call-1")), ResultKey { caller: None, ..key("k") });
+    let by_another = CutOff { key: caller, ..cut_off(("k", "call-1")) };
+    let calls = [other, by_another, cut_off(("k", "call-2"))];
+    assert_eq!(store.interrupt(&calls).unwrap(), 0);
+    assert_eq!(claim(&store, &key("k"), "c3"), Claim::InFlight { call_id: call("call-1") });
+}
+
+#[test]
+fn looking_a_key_up_claims_nothing() {
+    let store = memory();
+    let known =
+        |arguments: &[u8], now| store.known(&key("k"), &Digest::of(arguments), now).unwrap();
+    assert_eq!(known(b"arguments", MADE), None);
+    assert_eq!(claim(&store, &key("k"), "c1"), Claim::Mine);
+    assert_eq!(known(b"arguments", MADE), Some(Claim::InFlight { call_id: call("c1") }));
+    assert_eq!(known(b"other", MADE), Some(Claim::OtherArguments { call_id: call("c1") }));
+    store.settle(&key("k"), &result("c1", "done")).unwrap();
+    let done = Claim::Finished(Box::new(result("c1", "done")));
+    assert_eq!(known(b"arguments", MADE + DAY), Some(done));
+    assert_eq!(known(b"arguments", MADE + DAY + 1), None);
+    let (_folder, path) = place();
+    let nowhere = SqliteStore::at(&path);
+    assert_eq!(nowhere.known(&key("k"), &Digest::of(b"arguments"), MADE).unwrap(), None);
+    assert!(!path.exists(), "looking makes no file");
 }
 
 #[test]
