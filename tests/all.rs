@@ -11,6 +11,7 @@ mod guests;
 
 mod suites {
     mod arguments;
+    mod bad_state;
     mod blocked_files;
     mod builtins;
     mod cancelling;

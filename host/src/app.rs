@@ -36,7 +36,7 @@ use crate::storage::StorageError;
 
 pub use builder::HostBuilder;
 pub use setup::{DirRequest, PluginSource, Setup};
-pub use state::{approvals_file, audit_folder, open_audit, recover_audit};
+pub use state::{approvals_file, audit_folder, open_audit, recover_audit, redactor};
 
 /// Why a host doesn't start.
 #[derive(Debug, thiserror::Error)]
@@ -186,7 +186,7 @@ fn own_folders(setup: &Setup) -> OwnFolders {
     let config = &setup.config;
     own.add(setup.code_folder.as_deref(), "its compiled code");
     own.add(config.state.as_deref(), "its approvals and its audit log");
-    own.add(audit_folder(config).as_deref(), "its audit log");
+    own.add(config.audit.path.as_deref(), "its audit log");
     own.add(config.file.as_deref(), "its configuration");
     own
 }

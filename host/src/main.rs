@@ -66,6 +66,8 @@ fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
         .with_ansi(false)
         .without_time()
         .with_writer(EscapedStderr::default)
+        // What it would say of a stderr that can't be written goes there too, and panics.
+        .log_internal_errors(false)
         .init();
     raise_open_files();
     probe_threads().map_err(|error| {

@@ -7,6 +7,7 @@ use std::path::Path;
 use belljar::app::{App, Setup, StartError};
 use belljar::config::{Sources, from_text};
 use belljar::contract::descriptor::ToolDescriptor;
+use belljar::contract::grants::DirMode;
 use belljar::contract::invocation::{PermissionLevel, ToolInvocation};
 use belljar::contract::limits::{LimitKind, LimitOrigin};
 use belljar::contract::outcome::{Executed, Outcome};
@@ -88,6 +89,33 @@ fn a_wire_name_that_another_tool_has_stops_the_start() {
     let text = "[plugins.codec.tools.hash]\nwire_name = \"files_read\"\n";
     let error = belljar::app::start(&configured(folder.path(), text)).unwrap_err();
     assert!(error.to_string().contains("the same wire name"), "{error}");
+}
+
+#[test]
+fn a_tool_that_is_not_there_stops_the_start_since_it_may_have_been_denied() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[plugins.files.tools.wrte]\ngate = { deny = true }\n";
+    let error = belljar::app::start(&configured(folder.path(), text)).unwrap_err().to_string();
+    for word in ["`wrte`", "`files`", "the nearest is `write`"] {
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn folders_of_this_run_stand_behind_those_of_a_template() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("acme")).unwrap();
+    fs::create_dir_all(folder.path().join("more")).unwrap();
+    fs::write(folder.path().join("acme/f.txt"), "of acme").unwrap();
+    fs::write(folder.path().join("more/f.txt"), "of this run").unwrap();
+    let text = "[grants]\ndirs = [{ path = \"{workspace}\", guest = \".\" }]\n";
+    let mut setup = configured(folder.path(), text);
+    setup.dirs = vec![super::harness::dir(&folder.path().join("more"), DirMode::ReadOnly)];
+    let app = start(&setup);
+    for (path, words) in [("f.txt", "of acme"), ("/more/f.txt", "of this run")] {
+        let result = read(&app, Some("acme"), path).await;
+        assert!(result.content.contains(words), "{result:?}");
+    }
 }
 
 #[tokio::test]

@@ -97,6 +97,10 @@ fn killed_at_any_moment_of_a_thousand_calls_each_has_its_beginning_and_one_end()
         let started = by_call(&entries, "CallStarted");
         for file in fs::read_dir(home.path("ws")).unwrap() {
             let name = file.unwrap().file_name().into_string().unwrap();
+            // What a write that was cut off leaves beside its file.
+            if name.starts_with(".belljar-") {
+                continue;
+            }
             let known = started.contains_key(name.as_str()) || written.contains(&name);
             assert!(known, "{name} was written by a call that isn't on record");
         }

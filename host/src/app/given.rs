@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::grants::{OwnFolders, canonical_below, resolve};
+use super::grants::{OwnFolders, canonical_below, resolve, resolve_behind};
 use super::{DirRequest, Setup, StartError};
 use crate::config::{GrantTemplate, TemplateError};
 use crate::contract::approval::CallerContext;
@@ -126,7 +126,8 @@ impl Template {
             let value = env.value.source().to_owned();
             grants.add_env(EnvGrant { name: env.name.clone(), value })?;
         }
-        let own = resolve(&self.dirs, &self.env, &self.own)?;
+        // Not the first of all, so none of them is also `.`.
+        let own = resolve_behind(&self.dirs, &self.env, &self.own)?;
         for dir in own.dirs() {
             grants.add_dir(dir.clone())?;
         }

@@ -22,14 +22,32 @@ impl OwnFolders {
     }
 }
 
-/// Checks and canonicalises folders and variables.
+/// Checks and canonicalises folders and variables. The first folder is also `.`.
 pub(super) fn resolve(
     dirs: &[DirRequest],
     env: &[EnvGrant],
     own: &OwnFolders,
 ) -> Result<Grants, StartError> {
+    resolve_from(0, dirs, env, own)
+}
+
+/// The same for folders that stand behind others.
+pub(super) fn resolve_behind(
+    dirs: &[DirRequest],
+    env: &[EnvGrant],
+    own: &OwnFolders,
+) -> Result<Grants, StartError> {
+    resolve_from(1, dirs, env, own)
+}
+
+fn resolve_from(
+    first: usize,
+    dirs: &[DirRequest],
+    env: &[EnvGrant],
+    own: &OwnFolders,
+) -> Result<Grants, StartError> {
     let mut grants = Grants::default();
-    for (index, request) in dirs.iter().enumerate() {
+    for (index, request) in dirs.iter().enumerate().map(|(at, it)| (first + at, it)) {
         let host = canonical_folder(&request.host)?;
         if request.mode == DirMode::ReadWrite {
             refuse_own(&host, request, own)?;

@@ -1,16 +1,17 @@
 //! Opens what outlives a run: approvals, results of idempotent calls, and the audit log.
 //!
-//! A store that can't be opened stops the start: what was denied for good may stand in it.
+//! An audit log that can't be kept stops the start. A store of approvals is opened when it is first
+//! needed, and lets no call through where it is at fault: what was denied for good may stand in it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Setup, StartError};
-use crate::config::Config;
+use crate::config::{Config, Finding};
 use crate::contract::escape::clipped_line;
 use crate::events::{
-    Clock, InterruptedCall, Journal, JournalOptions, Recovered, Redactor, Retention, recover,
-    unix_ms,
+    Clock, CutOffListener, InterruptedCall, Journal, JournalOptions, Recovered, Redactor,
+    Retention, SECRET_MIN_LEN, recover, unix_ms,
 };
 use crate::storage::{CutOff, ResultKey, ResultStore, SqliteStore, StorageError};
 
@@ -46,17 +47,12 @@ pub(super) fn open(setup: &Setup, clock: Clock) -> Result<State, StartError> {
     if let Some(folder) = &config.state {
         make_private(folder)?;
     }
-    let store = match approvals_file(config) {
-        Some(file) => SqliteStore::at(file),
-        None => SqliteStore::in_memory()?,
-    };
-    let store = Arc::new(store);
+    let store = store_of(config)?;
     let Some(folder) = audit_folder(config) else {
         return Ok(State { store, journal: None, recovered: None });
     };
     make_private(&folder)?;
-    let (journal, recovered) = open_journal(&folder, config, clock)?;
-    end_cut_off(&store, &recovered)?;
+    let (journal, recovered) = open_journal(&folder, config, Arc::clone(&store), clock)?;
     Ok(State { store, journal: Some(journal), recovered: Some(recovered) })
 }
 
@@ -74,21 +70,37 @@ fn make_private(folder: &Path) -> Result<(), StartError> {
 fn open_journal(
     folder: &Path,
     config: &Config,
+    store: Arc<SqliteStore>,
     clock: Clock,
 ) -> Result<(Journal, Recovered), StartError> {
-    let (secrets, missing) =
-        config.secret_values(|name| std::env::var_os(name)?.into_string().ok());
-    for finding in missing {
+    let (redactor, findings) = redactor(config);
+    for finding in findings {
         tracing::warn!("{}", finding.text);
     }
-    let secrets = secrets.into_iter().map(|it| (it.name.clone(), it.expose().to_owned()));
     let mut options = JournalOptions::default();
-    options.redactor = Redactor::new(secrets);
+    options.redactor = redactor;
+    options.listener = ending_keys(store);
     options.retention = Retention {
         max_bytes: Some(config.audit.keep_bytes),
         max_age_ms: config.audit.keep_days.map(|days| days.saturating_mul(DAY_MS)),
     };
-    Ok(Journal::open(folder, options, clock)?)
+    let (journal, recovered) = Journal::open(folder, options, clock)?;
+    for call in &recovered.interrupted {
+        tracing::info!(call = %call.call_id, "an earlier run was cut off in this call");
+    }
+    for lane in &recovered.damaged {
+        tracing::warn!("records of an earlier run are damaged and were set aside: {lane}");
+    }
+    Ok((journal, recovered))
+}
+
+/// What takes the declared secrets out of records and of what people are shown, with those that it
+/// can't: without a value, or too short.
+pub fn redactor(config: &Config) -> (Redactor, Vec<Finding>) {
+    let variable = |name: &str| std::env::var_os(name)?.into_string().ok();
+    let (secrets, findings) = config.secret_values(variable, SECRET_MIN_LEN);
+    let secrets = secrets.into_iter().map(|it| (it.name.clone(), it.expose().to_owned()));
+    (Redactor::new(secrets), findings)
 }
 
 /// The audit log for a command that records something and makes no call; `None`: nothing is
@@ -99,10 +111,7 @@ fn open_journal(
 /// calls.
 pub fn open_audit(config: &Config) -> Result<Option<Journal>, StartError> {
     let Some(folder) = audit_folder(config) else { return Ok(None) };
-    let (journal, recovered) = open_journal(&folder, config, unix_ms)?;
-    if let Some(file) = approvals_file(config) {
-        end_cut_off(&SqliteStore::at(file), &recovered)?;
-    }
+    let (journal, _recovered) = open_journal(&folder, config, store_of(config)?, unix_ms)?;
     Ok(Some(journal))
 }
 
@@ -112,20 +121,23 @@ pub fn open_audit(config: &Config) -> Result<Option<Journal>, StartError> {
 /// Like [`open_audit`].
 pub fn recover_audit(config: &Config) -> Result<Recovered, StartError> {
     let Some(folder) = audit_folder(config) else { return Ok(Recovered::default()) };
-    let recovered = recover(&folder, unix_ms)?;
-    if let Some(file) = approvals_file(config) {
-        end_cut_off(&SqliteStore::at(file), &recovered)?;
-    }
-    Ok(recovered)
+    Ok(recover(&folder, unix_ms, &ending_keys(store_of(config)?))?)
 }
 
-/// Only who recovers learns which calls were cut off, so a store that isn't told now never is.
-fn end_cut_off(store: &SqliteStore, recovered: &Recovered) -> Result<(), StorageError> {
-    let calls: Vec<_> = recovered.interrupted.iter().filter_map(cut_off).collect();
-    if !calls.is_empty() {
-        store.interrupt(&calls)?;
-    }
-    Ok(())
+fn store_of(config: &Config) -> Result<Arc<SqliteStore>, StorageError> {
+    let file = approvals_file(config).map(SqliteStore::at);
+    Ok(Arc::new(file.map_or_else(SqliteStore::in_memory, Ok)?))
+}
+
+/// Ends the keys of calls that a crash cut off.
+fn ending_keys(store: Arc<SqliteStore>) -> CutOffListener {
+    CutOffListener::new(move |calls| {
+        let calls: Vec<_> = calls.iter().filter_map(cut_off).collect();
+        if !calls.is_empty() {
+            store.interrupt(&calls).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    })
 }
 
 /// What the store knows such a call by; `None` if it had no key.

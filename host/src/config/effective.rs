@@ -29,8 +29,6 @@ pub enum Origin {
         /// The line, from 1.
         line: u32,
     },
-    /// An option of this run.
-    Option(&'static str),
 }
 
 impl fmt::Display for Origin {
@@ -38,7 +36,6 @@ impl fmt::Display for Origin {
         match self {
             Self::Default => f.write_str("default"),
             Self::File { name, line } => write!(f, "{name}:{line}"),
-            Self::Option(option) => f.write_str(option),
         }
     }
 }
@@ -67,20 +64,6 @@ pub(super) fn effective(file: &str, table: &Table, derived: &[(String, String)])
     let mut view = View { file, derived, found: Vec::new() };
     view.section("", &ROOT, Some(table));
     view.found
-}
-
-/// Puts an option's value in place of another, or beside the others.
-pub(super) fn override_by(
-    found: &mut Vec<Effective>,
-    key: &str,
-    value: String,
-    option: &'static str,
-) {
-    let new = Effective { key: key.to_owned(), value, origin: Origin::Option(option) };
-    match found.iter_mut().find(|it| it.key == key) {
-        Some(old) => *old = new,
-        None => found.push(new),
-    }
 }
 
 struct View<'a> {

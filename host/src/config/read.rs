@@ -5,6 +5,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
 
 use super::error::{ConfigError, shown_path};
 use super::locate::{NamedBy, Place};
@@ -18,7 +19,7 @@ pub const CONFIG_MAX_LEN: u64 = 1 << 20;
 /// See [`ConfigError`].
 pub(super) fn read(place: &Place) -> Result<Option<String>, ConfigError> {
     let failed = |error| ConfigError::read(&place.path, place.named_by.words(), error);
-    let file = match open(place) {
+    let file = match open(&place.path) {
         Ok(file) => file,
         Err(error) if is_absent(&error) && place.named_by == NamedBy::Default => return Ok(None),
         Err(error) => return Err(failed(error)),
@@ -38,9 +39,9 @@ pub(super) fn read(place: &Place) -> Result<Option<String>, ConfigError> {
 }
 
 /// Opens without waiting: a pipe must not hold the start.
-fn open(place: &Place) -> std::io::Result<File> {
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
     let nonblock = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    OpenOptions::new().read(true).custom_flags(nonblock).open(&place.path)
+    OpenOptions::new().read(true).custom_flags(nonblock).open(path)
 }
 
 fn is_absent(error: &std::io::Error) -> bool {
@@ -80,7 +81,6 @@ pub(super) fn file_name(place: &Place) -> String {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
 
     use super::*;
 

@@ -74,19 +74,29 @@ impl fmt::Debug for SecretValue {
 
 impl Config {
     /// Reads the values of all secrets, for redaction; `variable` reads one of the environment.
-    /// What can't be read is a finding: a call that needs none of it must still run.
+    /// What can't be read is a finding: a call that needs none of it must still run. So is a value
+    /// of fewer than `shortest` bytes, which stands in too many harmless texts to be taken out.
     pub fn secret_values(
         &self,
         variable: impl Fn(&str) -> Option<String>,
+        shortest: usize,
     ) -> (Vec<SecretValue>, Vec<Finding>) {
         let (mut values, mut findings) = (Vec::new(), Vec::new());
         for secret in &self.secrets {
+            let name = &secret.name;
+            let mut find = |text| findings.push(Finding { line: Some(secret.line), text });
             match secret.read(&variable) {
-                Ok(value) => values.push(SecretValue { name: secret.name.clone(), value }),
-                Err(why) => findings.push(Finding {
-                    line: Some(secret.line),
-                    text: format!("the secret `{}` has no value: {why}", secret.name),
-                }),
+                Ok(value) => {
+                    // White space round a value doesn't count where it is looked for.
+                    if value.trim().len() < shortest {
+                        find(format!(
+                            "the secret `{name}` isn't hidden anywhere: it is shorter than \
+                             {shortest} bytes"
+                        ));
+                    }
+                    values.push(SecretValue { name: name.clone(), value });
+                }
+                Err(why) => find(format!("the secret `{name}` has no value: {why}")),
             }
         }
         (values, findings)
@@ -111,7 +121,7 @@ impl SecretSettings {
 }
 
 fn read_file(path: &PathBuf) -> std::io::Result<String> {
-    let file = std::fs::File::open(path)?;
+    let file = super::read::open(path)?;
     if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("it is no regular file"));
     }

@@ -83,11 +83,6 @@ impl Config {
     pub fn caller(&self, name: &str) -> Option<&CallerSettings> {
         self.callers.iter().find(|caller| caller.name == name)
     }
-
-    /// Says in [`Config::effective`] that an option of this run set a value.
-    pub fn overridden(&mut self, key: &str, value: String, option: &'static str) {
-        super::effective::override_by(&mut self.effective, key, value, option);
-    }
 }
 
 /// Which builtins are loaded.

@@ -190,6 +190,9 @@ pub struct Decided {
     pub approver: Approver,
     /// When, in milliseconds since 1970 (UTC).
     pub at_unix_ms: u64,
+    /// The request whose remembered answer answered this one as well; `None`: this one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub along: Option<ApprovalId>,
 }
 
 /// Where a request stands. All but `Pending` and `Decided` are terminal.
@@ -206,6 +209,23 @@ pub enum ApprovalState {
     Expired,
     /// The call, or its session, ended before an answer came.
     Withdrawn,
+}
+
+impl ApprovalState {
+    /// Every state.
+    pub const ALL: [Self; 5] =
+        [Self::Pending, Self::Decided, Self::Used, Self::Expired, Self::Withdrawn];
+
+    /// The name on the wire and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Decided => "decided",
+            Self::Used => "used",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
 }
 
 /// A request with what became of it.

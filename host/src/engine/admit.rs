@@ -14,7 +14,9 @@ use super::prepare::{Prepared, grants_of, look_up, prepare};
 use super::refused::Refused;
 use super::repeat::known;
 use super::report::OpenCall;
+use super::timely::in_time;
 use crate::contract::approval::ApprovalEntry;
+use crate::contract::arguments::CheckedArguments;
 use crate::contract::decision::{ApprovalMark, ApprovedBy, AskReason, Decision, Refusal};
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::outcome::{Executed, Outcome};
@@ -48,13 +50,14 @@ pub(super) async fn admit(
         Decision::Ask(ask) => Err(ask),
     };
     // Before anybody is asked: what has run needs no approval to be told again.
-    if let Some(result) = known(shared, call, &prepared).await? {
+    let told = known(shared, call, &prepared);
+    if let Some(result) = in_time(open, &prepared.limits, within, told).await? {
         return Ok(Admission::Ended(result));
     }
     match ask {
         Ok(mark) => {
             let (asked, came) = (mark.by == ApprovedBy::Person, prepared.arguments.hash());
-            Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked, came })))
+            Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked, came, answer: None })))
         }
         Err(ask) => ask_a_person(shared, within, open, prepared, ask).await,
     }
@@ -137,14 +140,17 @@ async fn ask_a_person(
     open.waited += began.elapsed();
     // The key was nobody's meanwhile. What has run since leaves the answer untaken.
     let runs = matches!(answer, Answer::Admitted(_) | Answer::Edited { .. });
-    if runs && let Some(result) = known(shared, call, &prepared).await? {
+    let told = async { if runs { known(shared, call, &prepared).await } else { Ok(None) } };
+    if let Some(result) = in_time(open, &prepared.limits, within, told).await? {
         return Ok(Admission::Ended(result));
     }
     match answer {
-        Answer::Admitted(entry) => take(shared, call, prepared, &entry, None).await,
+        Answer::Admitted(entry) => Ok(answered(prepared, entry, None)),
         Answer::Edited { arguments_json, entry } => {
-            let edited = edited(shared, call, &prepared, &arguments_json).await?;
-            take(shared, call, prepared, &entry, Some(edited)).await
+            match edited(shared, within, open, &prepared, &arguments_json).await {
+                Ok(edited) => Ok(answered(prepared, entry, Some(edited))),
+                Err(refused) => Err(unfit(shared, within, open, prepared, entry, refused).await),
+            }
         }
         Answer::Answered { content, entry } => {
             let mut result = ToolResult::new(call.call_id.clone(), Outcome::Success, content);
@@ -191,47 +197,83 @@ fn not_admitted(answer: Answer, ask: &AskReason) -> Refused {
     }
 }
 
+/// An answer that lets a call through, and the arguments that the person was asked about.
+pub(super) struct Answered {
+    entry: Box<ApprovalEntry>,
+    asked_about: Arc<CheckedArguments>,
+}
+
+/// A call that an answer lets through, with the arguments that it runs with.
+fn answered(
+    prepared: Prepared,
+    entry: Box<ApprovalEntry>,
+    edited: Option<Arc<CheckedArguments>>,
+) -> Admission {
+    let mut mark = mark_of(&entry, "a person approved it");
+    let asked_about = Arc::clone(&prepared.arguments);
+    let came = asked_about.hash();
+    mark.edited_arguments = edited.as_ref().map(|edited| edited.value().clone());
+    let prepared = Prepared { arguments: edited.unwrap_or(prepared.arguments), ..prepared };
+    let answer = Some(Answered { entry, asked_about });
+    Admission::Run(Box::new(Admitted { prepared, mark, asked: true, came, answer }))
+}
+
+/// How a call ends whose approver wrote arguments that can't be used. The answer is taken, so that
+/// a repeat of the call is asked about anew.
+async fn unfit(
+    shared: &Shared,
+    within: &Within<'_>,
+    open: &OpenCall,
+    prepared: Prepared,
+    entry: Box<ApprovalEntry>,
+    refused: Refused,
+) -> Refused {
+    let (id, limits) = (entry.request.id.clone(), Arc::clone(&prepared.limits));
+    let answer = Answered { entry, asked_about: Arc::clone(&prepared.arguments) };
+    let taken = in_time(open, &limits, within, take(shared, within.call, prepared, answer)).await;
+    if let Err(refused) = taken {
+        return refused;
+    }
+    let why = format!("the approver's arguments were refused: {}", refused.why);
+    Refused::new(Outcome::ApprovalDeclined, why).of_request(&id)
+}
+
 /// Takes the answer for this call, by what is in force now: had the tool, its grants, its limits or
-/// the rules changed since the question, the answer isn't this call's.
-async fn take(
+/// the rules changed since the question, the answer isn't this call's. Gives back the call as it now
+/// is.
+pub(super) async fn take(
     shared: &Shared,
     call: &ToolInvocation,
     prepared: Prepared,
-    entry: &ApprovalEntry,
-    edited: Option<Prepared>,
-) -> Result<Admission, Refused> {
+    answer: Answered,
+) -> Result<Prepared, Refused> {
+    let Answered { entry, asked_about } = answer;
     let id = &entry.request.id;
     let tool = look_up(shared, call)?;
-    let grants = grants_of(&tool, call).await?;
+    let grants = grants_of(shared, &tool, call).await?;
     let limits = Arc::new(limits_of(&tool.descriptor, call));
-    let now = Prepared { tool, limits, grants, ..prepared };
+    let now = Prepared { tool, limits, grants, arguments: asked_about };
     let binding = asking(shared, call, &now).binding().map_err(|error| unasked(&error))?;
     shared.approvals.take(id, binding).await.map_err(|error| {
         let why = format!("the approval doesn't admit this call: {}", error.without_path());
         Refused::new(Outcome::ApprovalDeclined, why).of_request(id)
     })?;
-    let (mut mark, came) = (mark_of(entry, "a person approved it"), now.arguments.hash());
-    let prepared = match edited {
-        None => now,
-        Some(edited) => {
-            mark.edited_arguments = Some(edited.arguments.value().clone());
-            Prepared { arguments: edited.arguments, ..now }
-        }
-    };
-    Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked: true, came })))
+    Ok(Prepared { arguments: prepared.arguments, ..now })
 }
 
 /// Arguments that a person wrote are checked like any others, and no person lifts a denial.
 async fn edited(
     shared: &Shared,
-    call: &ToolInvocation,
+    within: &Within<'_>,
+    open: &OpenCall,
     prepared: &Prepared,
     arguments_json: &str,
-) -> Result<Prepared, Refused> {
-    let edited = prepare(prepared.tool.clone(), call, arguments_json).await?;
-    match decide(shared, call, &edited)? {
+) -> Result<Arc<CheckedArguments>, Refused> {
+    let tool = prepared.tool.clone();
+    let edited = prepare(shared, tool, within, open, arguments_json).await?;
+    match decide(shared, within.call, &edited)? {
         Decision::Deny(refusal) => Err(refusal.into()),
-        Decision::Allow(_) | Decision::Ask(_) => Ok(edited),
+        Decision::Allow(_) | Decision::Ask(_) => Ok(edited.arguments),
     }
 }
 

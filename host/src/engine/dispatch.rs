@@ -7,6 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +32,9 @@ use crate::events::{Clock, EventBus, EventKind, Journal};
 use crate::gate::Policy;
 use crate::gate::approval::ApprovalQueue;
 use crate::storage::ResultStore;
+
+/// Calls whose grants are made out at once, where those are templates.
+const RESOLVING: usize = 16;
 
 /// Everything an engine is joined from.
 #[derive(Clone)]
@@ -77,6 +81,8 @@ pub(super) struct Shared {
     pub(super) retries: Retries,
     pub(super) breaker: FailureBreaker,
     pub(super) clock: Clock,
+    /// Places for looking at folders of grants that are templates.
+    pub(super) resolving: Arc<Semaphore>,
     settings: EngineSettings,
     parallel: ParallelRules,
 }
@@ -117,6 +123,7 @@ impl Engine {
             retries: Retries::new(&settings),
             breaker: FailureBreaker::new(settings.failure_breaker),
             clock,
+            resolving: Arc::new(Semaphore::new(RESOLVING)),
             parallel: ParallelRules::new(&settings)?,
             settings,
         })))
@@ -193,7 +200,7 @@ async fn steps(
     }
     let tool = look_up(shared, call)?;
     open.tool = Some(tool.descriptor.id.clone());
-    let prepared = checked(shared, call, tool).await?;
+    let prepared = checked(shared, within, open, tool).await?;
     let hash = prepared.arguments.hash();
     open.arguments = Some(Arc::clone(&prepared.arguments));
     let (tool, now) = (&prepared.tool.descriptor.id, Instant::now());
@@ -216,11 +223,12 @@ async fn steps(
 /// like any other failure.
 async fn checked(
     shared: &Shared,
-    call: &ToolInvocation,
+    within: &Within<'_>,
+    open: &OpenCall,
     tool: FoundTool,
 ) -> Result<Prepared, Refused> {
-    let id = tool.descriptor.id.clone();
-    let refused = match prepare(tool, call, &call.arguments_json).await {
+    let (call, id) = (within.call, tool.descriptor.id.clone());
+    let refused = match prepare(shared, tool, within, open, &call.arguments_json).await {
         Ok(prepared) => return Ok(prepared),
         Err(refused) => refused,
     };

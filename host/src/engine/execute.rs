@@ -2,11 +2,12 @@
 //!
 //! Decides nothing of policy. No attempt is made before the record of the call's start is written.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
+use super::admit::{Answered, take};
 use super::attempt::Plan;
 use super::dispatch::{Shared, Within};
 use super::locks::{Held, keys_of};
@@ -16,9 +17,9 @@ use super::refused::Refused;
 use super::repeat::{Repeat, claim};
 use super::report::OpenCall;
 use super::retry::{Next, pause};
+use super::timely::in_time;
 use crate::contract::decision::ApprovalMark;
 use crate::contract::ids::Digest;
-use crate::contract::limits::LimitKind;
 use crate::contract::normalise::{Settling, TextRule, settle};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
@@ -32,6 +33,8 @@ pub(super) struct Admitted {
     pub(super) asked: bool,
     /// The hash of the arguments it came with: a person may have written others.
     pub(super) came: Digest,
+    /// The answer that lets it through, which is still to be taken.
+    pub(super) answer: Option<Answered>,
 }
 
 /// Runs it to its end.
@@ -41,8 +44,14 @@ pub(super) async fn execute(
     open: &mut OpenCall,
     admitted: Admitted,
 ) -> Result<ToolResult, Refused> {
-    let Admitted { prepared, mark, asked, came } = admitted;
-    let _held = hold_locks(shared, &prepared, within.cancel, open).await?;
+    let Admitted { mut prepared, mark, asked, came, answer } = admitted;
+    let _held = hold_locks(shared, &prepared, within, open).await?;
+    // Only now: an answer is good for one call, and this one may have waited in vain.
+    if let Some(answer) = answer {
+        let limits = Arc::clone(&prepared.limits);
+        let taken = take(shared, within.call, prepared, answer);
+        prepared = in_time(open, &limits, within, taken).await?;
+    }
     if within.cancel.is_cancelled() {
         return Err(Refused::new(Outcome::Cancelled, "cancelled before it started"));
     }
@@ -50,9 +59,12 @@ pub(super) async fn execute(
     let durable = asked
         || call.idempotency_key.is_some()
         || !prepared.tool.descriptor.effects.read_only.is_proven();
-    open.entry = record::started(shared, call, &open.caller, &prepared, &mark, durable).await?;
+    open.synced = durable;
+    let started = record::started(shared, call, &open.caller, &prepared, &mark, durable);
+    open.entry = in_time(open, &prepared.limits, within, started).await?;
     // After the record, so that whoever recovers from a crash knows of every key that is held.
-    match claim(shared, call, &prepared, came).await? {
+    let claimed = claim(shared, call, &prepared, came);
+    match in_time(open, &prepared.limits, within, claimed).await? {
         Repeat::Keyless => {}
         Repeat::First(claimed) => open.claimed = Some(claimed),
         Repeat::Known(result) => return Ok(*result),
@@ -66,7 +78,7 @@ pub(super) async fn execute(
 async fn hold_locks(
     shared: &Shared,
     prepared: &Prepared,
-    cancel: &CancellationToken,
+    within: &Within<'_>,
     open: &OpenCall,
 ) -> Result<Option<Held>, Refused> {
     let tool = &prepared.tool.descriptor;
@@ -74,18 +86,8 @@ async fn hold_locks(
         return Ok(None);
     }
     let keys = keys_of(tool, prepared.arguments.value());
-    let limits = &prepared.limits;
-    tokio::select! {
-        biased;
-        held = shared.locks.hold(keys) => Ok(Some(held)),
-        () = cancel.cancelled() => {
-            Err(Refused::new(Outcome::Cancelled, "cancelled while it waited for another call"))
-        }
-        () = tokio::time::sleep_until(open.due(limits)) => Err(Refused::new(
-            Outcome::TimedOut,
-            limits.sentence(LimitKind::CallDeadline, "another call still held what it locks"),
-        )),
-    }
+    let held = async { Ok(Some(shared.locks.hold(keys).await)) };
+    in_time(open, &prepared.limits, within, held).await
 }
 
 async fn attempts(

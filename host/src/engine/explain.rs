@@ -1,7 +1,7 @@
 //! What the gate would say of a call, stage by stage. Runs, asks and records nothing.
 
 use super::dispatch::Engine;
-use super::prepare::prepare;
+use super::prepare::prepare_to_look;
 use super::refused::Refused;
 use super::resolve::{Resolved, not_connected, not_found, resolve};
 use crate::contract::invocation::ToolInvocation;
@@ -28,12 +28,12 @@ impl Engine {
                 return Err(ended(Refused::new(Outcome::NotFound, why)));
             }
         };
-        let prepared = prepare(tool, call, &call.arguments_json).await.map_err(ended)?;
+        let prepared = prepare_to_look(shared, tool, call).await.map_err(ended)?;
         let asking = super::admit::asking(shared, call, &prepared);
         let remembered = shared
             .approvals
             .remembered()
-            .map_err(|error| ended(Refused::new(Outcome::HostFault, error.to_string())))?;
+            .map_err(|error| ended(Refused::new(Outcome::HostFault, error.without_path())))?;
         let remembered = remembered.find(&asking.asked(), (shared.clock)());
         let view = GateView::new(&prepared.tool.descriptor, call, Some(&prepared.arguments));
         Ok(explain(&shared.policy, &view, remembered))

@@ -23,6 +23,7 @@ mod resolve;
 mod retry;
 mod settings;
 mod share;
+mod timely;
 
 #[cfg(test)]
 mod tests;

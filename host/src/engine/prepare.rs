@@ -5,10 +5,12 @@
 use std::sync::Arc;
 
 use super::attempt::limits_of;
-use super::dispatch::Shared;
+use super::dispatch::{Shared, Within};
 use super::ports::FoundTool;
 use super::refused::Refused;
+use super::report::OpenCall;
 use super::resolve::{Resolved, not_connected, not_found, resolve};
+use super::timely::in_time;
 use crate::contract::arguments::{ArgumentBounds, CheckedArguments, joined, parse};
 use crate::contract::grants::{Grants, ToolGrants};
 use crate::contract::invocation::ToolInvocation;
@@ -44,13 +46,27 @@ pub(super) fn look_up(shared: &Shared, call: &ToolInvocation) -> Result<FoundToo
 
 /// Checks the arguments of a call of `tool` and fetches what it may use.
 pub(super) async fn prepare(
+    shared: &Shared,
     tool: FoundTool,
-    call: &ToolInvocation,
+    within: &Within<'_>,
+    open: &OpenCall,
     arguments_json: &str,
 ) -> Result<Prepared, Refused> {
-    let limits = Arc::new(limits_of(&tool.descriptor, call));
+    let limits = Arc::new(limits_of(&tool.descriptor, within.call));
     let arguments = Arc::new(check(&tool, arguments_json, &limits)?);
-    let grants = grants_of(&tool, call).await?;
+    let grants = in_time(open, &limits, within, grants_of(shared, &tool, within.call)).await?;
+    Ok(Prepared { tool, limits, arguments, grants })
+}
+
+/// The same for whoever only looks, and so has no time of its own.
+pub(super) async fn prepare_to_look(
+    shared: &Shared,
+    tool: FoundTool,
+    call: &ToolInvocation,
+) -> Result<Prepared, Refused> {
+    let limits = Arc::new(limits_of(&tool.descriptor, call));
+    let arguments = Arc::new(check(&tool, &call.arguments_json, &limits)?);
+    let grants = grants_of(shared, &tool, call).await?;
     Ok(Prepared { tool, limits, arguments, grants })
 }
 
@@ -64,8 +80,9 @@ fn check(tool: &FoundTool, json: &str, limits: &Limits) -> Result<CheckedArgumen
 }
 
 /// What this caller's calls of the tool may use. A template looks at the disk, so another thread
-/// fills it in.
+/// fills it in; a few at a time, since a disk that hangs holds its thread for good.
 pub(super) async fn grants_of(
+    shared: &Shared,
     tool: &FoundTool,
     call: &ToolInvocation,
 ) -> Result<Arc<Grants>, Refused> {
@@ -73,11 +90,15 @@ pub(super) async fn grants_of(
     match &tool.grants {
         ToolGrants::Fixed(grants) => Ok(Arc::clone(grants)),
         template @ ToolGrants::PerCall { .. } => {
+            let place = Arc::clone(&shared.resolving).acquire_owned().await;
             let (template, context) = (template.clone(), call.context());
-            tokio::task::spawn_blocking(move || template.resolve(&context))
-                .await
-                .map_err(|error| refused(format!("its grants could not be made: {error}")))?
-                .map_err(refused)
+            let resolved = tokio::task::spawn_blocking(move || {
+                let resolved = template.resolve(&context);
+                drop(place);
+                resolved
+            });
+            let lost = "what the tool may use could not be made out; belljar's log says why";
+            resolved.await.map_err(|_lost| refused(lost.to_owned()))?.map_err(refused)
         }
     }
 }

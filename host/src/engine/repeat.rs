@@ -16,7 +16,8 @@ use crate::contract::result::ToolResult;
 use crate::events::Clock;
 use crate::storage::{Claim, ResultKey, ResultStore, StorageError};
 
-/// A key that this call holds. Dropped unsettled, it is given back: nothing has run.
+/// A key that this call holds. Dropped before its call has ended, it is given back, on this thread:
+/// nothing has run.
 #[derive(Debug)]
 pub(super) struct Claimed {
     results: Arc<dyn ResultStore>,
@@ -83,9 +84,13 @@ fn key_of(call: &ToolInvocation, prepared: &Prepared) -> Option<ResultKey> {
     })
 }
 
-/// The SHA-256 of a call's key, if it has one.
+/// The SHA-256 of a call's key, if it has one, and of whose it is: what a tool may use can depend on
+/// the user and the workspace, so their results are none of another's.
 pub(super) fn key_hash(call: &ToolInvocation) -> Option<Digest> {
-    call.idempotency_key.as_deref().map(|key| Digest::of(key.as_bytes()))
+    let key = call.idempotency_key.as_deref()?;
+    let whose = [&call.user_id, &call.execution_user_id, &call.workspace];
+    let text = serde_json::to_vec(&(key, whose)).ok()?;
+    Some(Digest::of(&text))
 }
 
 /// What a claim means for its call: `None`, and it may run; the result of an earlier one; a refusal.
@@ -127,10 +132,21 @@ fn unkept(why: impl std::fmt::Display) -> Refused {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())
+    let lost = |error| {
+        tracing::error!("an operation of a store was lost: {error}");
+        "belljar's log says why".to_owned()
+    };
+    tokio::task::spawn_blocking(work).await.map_err(lost)
 }
 
 impl Claimed {
+    /// Before it is settled elsewhere: should it be lost on the way, a key whose call may have run
+    /// stays in flight, and a repeat is refused.
+    pub(super) fn of_ended(mut self, result: &ToolResult) -> Self {
+        self.open = result.executed == Executed::No;
+        self
+    }
+
     /// Keeps the result under the key; gives the key back where nothing ran.
     pub(super) fn settle(mut self, result: &ToolResult) {
         if result.executed == Executed::No {

@@ -10,7 +10,7 @@ use super::dispatch::Shared;
 use super::repeat::{Claimed, blocking};
 use crate::contract::approval::CallerContext;
 use crate::contract::arguments::CheckedArguments;
-use crate::contract::ids::{CallId, ToolId};
+use crate::contract::ids::{CallId, Digest, ToolId};
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::limits::{LimitKind, Limits};
 use crate::contract::outcome::Outcome;
@@ -32,6 +32,8 @@ pub(super) struct OpenCall {
     pub(super) attempts: u32,
     /// The record of its start.
     pub(super) entry: Option<OpenEntry>,
+    /// Whether that was synced, so that hashing what came back costs little beside it.
+    pub(super) synced: bool,
     /// The idempotency key it holds.
     pub(super) claimed: Option<Claimed>,
     sink: Arc<BusSink>,
@@ -55,6 +57,7 @@ impl OpenCall {
             arguments: None,
             attempts: 0,
             entry: None,
+            synced: false,
             claimed: None,
             sink: Arc::new(BusSink::new(shared.bus.clone(), call.call_id.clone())),
             slot,
@@ -82,7 +85,7 @@ impl OpenCall {
         result.attempts = self.attempts;
         result.duration_ms = Some(self.duration_ms());
         if let Some(claimed) = self.claimed.take() {
-            let kept = result.clone();
+            let (claimed, kept) = (claimed.of_ended(&result), result.clone());
             self.ended = Some(result.clone());
             if let Err(error) = blocking(move || claimed.settle(&kept)).await {
                 tracing::error!(call = %self.call_id, "its idempotency key is lost: {error}");
@@ -100,6 +103,7 @@ impl OpenCall {
 
     fn record(&mut self, result: &ToolResult) {
         if let Some(entry) = self.entry.take() {
+            let hash = self.synced.then(|| Digest::of(result.content.as_bytes()));
             return entry.finish(&CallFinished {
                 call_id: &self.call_id,
                 tool_name: &self.tool_name,
@@ -110,7 +114,7 @@ impl OpenCall {
                 usage: result.usage.as_ref(),
                 duration_ms: result.duration_ms,
                 content_bytes: result.content.len() as u64,
-                content_hash: None,
+                content_hash: hash.as_ref(),
             });
         }
         let Some(journal) = &self.shared.journal else { return };

@@ -14,9 +14,10 @@ pub use bus::{EventBus, EventStream, Seen};
 pub use clock::{Clock, unix_ms};
 pub use event::{CallReport, Event, EventKind, Verdict};
 pub use journal::{
-    ApprovalDecided, ApprovalRequested, CallFinished, CallRefused, CallStarted, Entries, Entry,
-    Filter, Head, InterruptedCall, Journal, JournalError, JournalOptions, OpenEntry, Record,
-    Recovered, Retention, Verified, VerifyError, head, read, read_last, recover, verify,
+    ApprovalDecided, ApprovalRequested, CallFinished, CallRefused, CallStarted, CutOffListener,
+    Entries, Entry, Filter, Head, InterruptedCall, Journal, JournalError, JournalOptions,
+    OpenEntry, Record, Recovered, Retention, Verified, VerifyError, head, read, read_last, recover,
+    verify,
 };
 pub use redact::{Redactor, SECRET_MIN_LEN};
 pub use sink::{BusSink, Dropped};

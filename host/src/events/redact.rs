@@ -78,14 +78,17 @@ impl Redactor {
         if spans.is_empty() {
             return Cow::Borrowed(text);
         }
-        let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
-        for Span { start, end, name, .. } in spans {
-            clean.push_str(text.get(from..start).unwrap_or_default());
-            clean.push_str(&format!("[redacted:{name}]"));
-            from = end;
-        }
-        clean.push_str(text.get(from..).unwrap_or_default());
-        Cow::Owned(clean)
+        Cow::Owned(replaced(text, spans))
+    }
+
+    /// The beginning of a JSON text, cut anywhere, without secrets. What at its end may be the
+    /// beginning of one is left out.
+    pub fn json_beginning(&self, json: &str) -> String {
+        let spans = joined(self.forms.iter().flat_map(|form| form.spans_in_json(json)).collect());
+        let behind = spans.last().map_or(0, |span| span.end);
+        let begun = self.forms.iter().filter_map(|form| form.begun_at(json)).min();
+        let end = begun.unwrap_or(json.len()).max(behind);
+        replaced(json.get(..end).unwrap_or_default(), spans)
     }
 
     /// The value without secrets: in strings, in names of fields and in numbers.
@@ -120,23 +123,38 @@ impl Redactor {
 
     /// Where secrets stand, in order, overlapping ones joined.
     fn spans(&self, text: &str) -> Vec<Span<'_>> {
-        let mut found: Vec<Span<'_>> =
-            self.forms.iter().flat_map(|form| form.spans(text)).collect();
-        found.sort_by_key(|span| span.start);
-        let mut joined: Vec<Span<'_>> = Vec::new();
-        for span in found {
-            match joined.last_mut() {
-                Some(last) if span.start < last.end => {
-                    last.end = last.end.max(span.end);
-                    if span.longest > last.longest {
-                        (last.name, last.longest) = (span.name, span.longest);
-                    }
-                }
-                _ => joined.push(span),
-            }
-        }
-        joined
+        joined(self.forms.iter().flat_map(|form| form.spans(&form.text, text)).collect())
     }
+}
+
+/// The spans in order, overlapping ones as one.
+fn joined(mut found: Vec<Span<'_>>) -> Vec<Span<'_>> {
+    found.sort_by_key(|span| span.start);
+    let mut joined: Vec<Span<'_>> = Vec::new();
+    for span in found {
+        match joined.last_mut() {
+            Some(last) if span.start < last.end => {
+                last.end = last.end.max(span.end);
+                if span.longest > last.longest {
+                    (last.name, last.longest) = (span.name, span.longest);
+                }
+            }
+            _ => joined.push(span),
+        }
+    }
+    joined
+}
+
+/// The text with names in the place of the spans.
+fn replaced(text: &str, spans: Vec<Span<'_>>) -> String {
+    let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
+    for Span { start, end, name, .. } in spans {
+        clean.push_str(text.get(from..start).unwrap_or_default());
+        clean.push_str(&format!("[redacted:{name}]"));
+        from = end;
+    }
+    clean.push_str(text.get(from..).unwrap_or_default());
+    clean
 }
 
 /// A stretch of text that must go.
@@ -155,13 +173,31 @@ impl Form {
         Self { name: name.to_owned(), text: text.to_owned(), escaped }
     }
 
-    /// Every occurrence, also those that overlap each other.
-    fn spans<'a>(&'a self, text: &str) -> Vec<Span<'a>> {
+    /// Every occurrence in JSON text, as it is and escaped.
+    fn spans_in_json<'a>(&'a self, json: &str) -> Vec<Span<'a>> {
+        let spellings = [Some(&self.text), self.escaped.as_ref()];
+        spellings.into_iter().flatten().flat_map(|wanted| self.spans(wanted, json)).collect()
+    }
+
+    /// Where at the end of JSON text the beginning of this form stands.
+    fn begun_at(&self, json: &str) -> Option<usize> {
+        let spellings = [Some(&self.text), self.escaped.as_ref()];
+        let begun = |wanted: &String| {
+            let beginnings = wanted.char_indices().filter_map(|(at, _)| wanted.get(..at));
+            let fits = |beginning: &&str| !beginning.is_empty() && json.ends_with(beginning);
+            let longest = beginnings.take_while(|it| it.len() <= json.len()).filter(fits).last();
+            longest.map(|beginning| json.len() - beginning.len())
+        };
+        spellings.into_iter().flatten().filter_map(begun).min()
+    }
+
+    /// Every occurrence of a spelling, also those that overlap each other.
+    fn spans<'a>(&'a self, wanted: &str, text: &str) -> Vec<Span<'a>> {
         let (mut spans, mut from) = (Vec::new(), 0);
-        let step = self.text.chars().next().map_or(1, char::len_utf8);
-        while let Some(at) = text.get(from..).and_then(|rest| rest.find(&self.text)) {
+        let step = wanted.chars().next().map_or(1, char::len_utf8);
+        while let Some(at) = text.get(from..).and_then(|rest| rest.find(wanted)) {
             let start = from + at;
-            let longest = self.text.len();
+            let longest = wanted.len();
             spans.push(Span { start, end: start + longest, name: &self.name, longest });
             from = start + step;
         }

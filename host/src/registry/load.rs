@@ -69,6 +69,18 @@ pub enum LoadError {
     /// Its grants.
     #[error(transparent)]
     Grant(#[from] OpenError),
+    /// What was said of a tool that it doesn't have may have been a denial.
+    #[error(
+        "the configuration names the tool `{tool}` of `{plugin}`, which has none of that name{near}"
+    )]
+    UnknownTool {
+        /// The plugin.
+        plugin: PluginName,
+        /// The tool, as the operator named it.
+        tool: String,
+        /// Words for a tool that may have been meant.
+        near: String,
+    },
 }
 
 /// A function that is no tool, and why.
@@ -160,6 +172,7 @@ impl Loader {
             findings,
         };
         Making::new(&self.sandbox, given, &metadata, &compiled)?.add_tools(&mut plugin, functions);
+        known_tools(given, &plugin)?;
         if plugin.tools.is_empty() {
             plugin.findings.push("it exports no function that can be a tool".to_owned());
         }
@@ -189,6 +202,20 @@ impl LoadedPlugin {
         let function = clipped_line(&path_of(function), 200);
         self.unsupported.push(Unsupported { function, reason });
     }
+}
+
+/// Whether the plugin has every tool that the operator said something of.
+fn known_tools(given: &PluginGiven, plugin: &LoadedPlugin) -> Result<(), LoadError> {
+    let names = || plugin.tools.iter().map(|tool| tool.descriptor.id.tool.as_str());
+    let Some(unknown) = given.tools.keys().find(|said| !names().any(|name| name == *said)) else {
+        return Ok(());
+    };
+    let nearest = names().min_by_key(|name| strsim::levenshtein(name, unknown));
+    Err(LoadError::UnknownTool {
+        plugin: plugin.identity.name.clone(),
+        tool: clipped_line(unknown, 200),
+        near: nearest.map(|name| format!("; the nearest is `{name}`")).unwrap_or_default(),
+    })
 }
 
 fn read_metadata(bytes: &[u8], findings: &mut Vec<String>) -> PluginMetadata {

@@ -111,9 +111,13 @@ impl<'a> Making<'a> {
             wire_name,
         });
         let compiled = Arc::clone(self.compiled);
+        let tool = SandboxedTool::new(compiled, function, entry, access);
         plugin.tools.push(LoadedTool {
             descriptor: Arc::new(descriptor),
-            sandboxed: SandboxedTool::new(compiled, function, entry, access),
+            sandboxed: match &self.given.grants {
+                Granted::Fixed(_) => tool,
+                Granted::PerCall { .. } => tool.opening_per_call(),
+            },
             grants: match &self.given.grants {
                 Granted::Fixed(_) => ToolGrants::Fixed(Arc::new(grants)),
                 Granted::PerCall { source, .. } => ToolGrants::PerCall {

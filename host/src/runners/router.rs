@@ -5,12 +5,11 @@ use std::sync::Arc;
 use crate::contract::arguments::ArgumentCheck;
 use crate::contract::attempt::{Attempt, AttemptEnd, End, RunnerRefusal};
 use crate::contract::descriptor::Need;
-use crate::contract::grants::ToolGrants;
 use crate::contract::ids::ToolId;
 use crate::contract::result::{MissingGrant, Usage};
 use crate::engine::ports::{FoundTool, ToolLookup, ToolRunner};
 use crate::registry::Catalog;
-use crate::sandbox::{Sandbox, SandboxedTool};
+use crate::sandbox::Sandbox;
 
 /// The catalog as the engine sees it.
 #[derive(Debug, Clone)]
@@ -48,29 +47,11 @@ impl ToolRunner for Router {
             let (end, usage) = (End::Refused(gone), Usage::default());
             return AttemptEnd { end, usage, missing_grants: Vec::new() };
         };
-        let mut end = match &found.grants {
-            ToolGrants::Fixed(_) => self.sandbox.run(&found.sandboxed, attempt).await,
-            ToolGrants::PerCall { .. } => self.run_opened(&found.sandboxed, attempt).await,
-        };
+        let mut end = self.sandbox.run(&found.sandboxed, attempt).await;
         let plugin = self.catalog.plugin(tool.plugin.as_str());
         let plugins = plugin.map_or(&[][..], |plugin| &plugin.needs);
         explain(&mut end.missing_grants, &found.descriptor.needs, plugins);
         end
-    }
-}
-
-impl Router {
-    /// Opens the call's own grants first. Another thread does it: a folder may be slow to open.
-    async fn run_opened(&self, tool: &SandboxedTool, attempt: Attempt) -> AttemptEnd {
-        let (sandbox, grants) = (self.sandbox.clone(), Arc::clone(&attempt.grants));
-        let opened = tokio::task::spawn_blocking(move || sandbox.open(&grants)).await;
-        let refusal = match opened {
-            Ok(Ok(access)) => return self.sandbox.run(&tool.with_access(&access), attempt).await,
-            Ok(Err(error)) => error.to_string(),
-            Err(error) => format!("the granted folders could not be opened: {error}"),
-        };
-        let end = End::Refused(RunnerRefusal::Unavailable(refusal));
-        AttemptEnd { end, usage: Usage::default(), missing_grants: Vec::new() }
     }
 }
 

@@ -39,6 +39,8 @@ pub struct SandboxedTool {
     pub(crate) function: ComponentExportIndex,
     pub(crate) entry: Arc<Entry>,
     pub(crate) access: Access,
+    /// Whether each call opens the folders of its own grants.
+    opens_per_call: bool,
 }
 
 impl SandboxedTool {
@@ -49,11 +51,16 @@ impl SandboxedTool {
         entry: Arc<Entry>,
         access: Access,
     ) -> Self {
-        Self { compiled, function: function.index, entry, access }
+        Self { compiled, function: function.index, entry, access, opens_per_call: false }
+    }
+
+    /// The same tool, whose calls each open what they were granted.
+    pub fn opening_per_call(self) -> Self {
+        Self { opens_per_call: true, ..self }
     }
 
     /// The same tool with other grants, for one call. What it says of its access stays.
-    pub fn with_access(&self, access: &Access) -> Self {
+    fn with_access(&self, access: &Access) -> Self {
         Self { access: access.of(self.access.said.clone()), ..self.clone() }
     }
 
@@ -74,13 +81,57 @@ struct Report {
 /// Runs one attempt. Safe to drop at any await.
 pub(crate) async fn run(sandbox: &Sandbox, tool: &SandboxedTool, attempt: Attempt) -> AttemptEnd {
     let started = Instant::now();
+    let refused = |refusal| {
+        let usage = Usage { wall_ms: millis(started.elapsed()), ..Usage::default() };
+        AttemptEnd { end: End::Refused(refusal), usage, missing_grants: Vec::new() }
+    };
     let permit = match wait_for_permit(sandbox, tool, &attempt).await {
         Ok(permit) => permit,
-        Err(refusal) => {
-            let usage = Usage { wall_ms: millis(started.elapsed()), ..Usage::default() };
-            return AttemptEnd { end: End::Refused(refusal), usage, missing_grants: Vec::new() };
+        Err(refusal) => return refused(refusal),
+    };
+    if tool.opens_per_call {
+        return match open_for(sandbox, tool, &attempt, permit).await {
+            Ok((opened, permit)) => run_within(sandbox, &opened, attempt, permit, started).await,
+            Err(refusal) => refused(refusal),
+        };
+    }
+    run_within(sandbox, tool, attempt, permit, started).await
+}
+
+/// Opens what this call was granted. A folder may be slow to open, or hang: then the call ends by
+/// its deadline, and its permit is held until the folder is done with.
+async fn open_for(
+    sandbox: &Sandbox,
+    tool: &SandboxedTool,
+    attempt: &Attempt,
+    permit: Permit,
+) -> Result<(SandboxedTool, Permit), RunnerRefusal> {
+    let (opens, grants) = (sandbox.clone(), Arc::clone(&attempt.grants));
+    let opening = tokio::spawn(async move {
+        (tokio::task::spawn_blocking(move || opens.open(&grants)).await, permit)
+    });
+    let unavailable = RunnerRefusal::Unavailable;
+    let (opened, permit) = tokio::select! {
+        biased;
+        () = attempt.cancel.cancelled() => return Err(RunnerRefusal::Cancelled),
+        opened = opening => opened.map_err(|_lost| unavailable("belljar is ending".to_owned()))?,
+        () = tokio::time::sleep_until(attempt.deadline.into()) => {
+            return Err(RunnerRefusal::TimedOut);
         }
     };
+    let opened = opened.map_err(|_lost| unavailable("belljar is ending".to_owned()))?;
+    let access = opened.map_err(|error| unavailable(error.to_string()))?;
+    Ok((tool.with_access(&access), permit))
+}
+
+/// The rest of an attempt, with its permit.
+async fn run_within(
+    sandbox: &Sandbox,
+    tool: &SandboxedTool,
+    attempt: Attempt,
+    permit: Permit,
+    started: Instant,
+) -> AttemptEnd {
     let gathered = Gathered::new(tool, &attempt);
     // The guest ends by this one also when nobody waits for it any more.
     let ended = attempt.cancel.child_token();

@@ -190,9 +190,10 @@ pub trait ApprovalStore: Send + Sync + Debug {
     /// A store at fault.
     fn remembered(&self, now: u64) -> Result<Vec<Remembered>, StorageError>;
 
-    /// Forgets a remembered answer; whether there was one.
+    /// Forgets a remembered answer; whether there was one. Its own request, and those that it
+    /// answered along, are withdrawn where no call has taken the answer.
     ///
     /// # Errors
     /// A store at fault.
-    fn revoke(&self, id: &ApprovalId) -> Result<bool, StorageError>;
+    fn revoke(&self, id: &ApprovalId, now: u64) -> Result<bool, StorageError>;
 }

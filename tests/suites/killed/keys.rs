@@ -1,5 +1,6 @@
 //! Calls with an idempotency key that a kill cut off: what ran isn't run again, what didn't is.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
@@ -57,25 +58,76 @@ fn t38_what_a_killed_batch_did_is_not_done_again_under_its_keys() {
     }
 }
 
+/// A call that sleeps for an hour, under a key.
+struct Sleeper {
+    home: Home,
+    plugin: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Sleeper {
+    /// Has one killed as it ran.
+    fn killed() -> Self {
+        let folder = folder_with(&[("guest", &built::wat("sleeps"))]);
+        let plugin = folder.path().join("guest.wasm").display().to_string();
+        let sleeper = Self { home: Home::new(""), plugin, _folder: folder };
+        let mut command = sleeper.home.command();
+        command.args(sleeper.call()).args(["--trace", "--timeout", "2m"]).stdout(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        assert!(told.any(|line| line.contains("AttemptStarted")), "the call never started");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        sleeper
+    }
+
+    fn call(&self) -> [&str; 6] {
+        ["call", "guest.hour", "--idempotency-key", "k", "--plugin", &self.plugin]
+    }
+
+    /// Checks that its repeat isn't run, and says why.
+    fn repeat_is_told(&self) {
+        let again = self.home.run(self.call().iter().chain(&["--json"])).ends_with(130).json();
+        let ended = (&again["outcome"], &again["executed"]);
+        assert_eq!(ended, (&json!("interrupted"), &json!("maybe")));
+        let reason = again["approval"]["reason"].as_str().unwrap();
+        assert!(reason.contains("not run again") && reason.contains("same idempotency key"));
+        let entries = self.home.entries(1);
+        assert_eq!(entries.iter().filter(|entry| entry["type"] == "CallStarted").count(), 1);
+        self.home.is_sound();
+    }
+}
+
 #[test]
 fn t38_a_call_that_was_killed_as_it_ran_says_so_to_its_repeat() {
-    let home = Home::new("");
-    let folder = folder_with(&[("guest", &built::wat("sleeps"))]);
-    let plugin = folder.path().join("guest.wasm").display().to_string();
-    let call = ["call", "guest.hour", "--idempotency-key", "k", "--plugin", &plugin];
-    let mut command = home.command();
-    command.args(call).args(["--trace", "--timeout", "2m"]).stdout(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(told.any(|line| line.contains("AttemptStarted")), "the call never started");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let sleeper = Sleeper::killed();
+    sleeper.repeat_is_told();
+    let sleeper = Sleeper::killed();
     // Reading the log is enough: who recovers tells the store.
-    assert_eq!(home.entries(1).last().unwrap()["recovered"], json!(true));
-    let again = home.run(call.iter().chain(&["--json"])).ends_with(130).json();
-    assert_eq!((&again["outcome"], &again["executed"]), (&json!("interrupted"), &json!("maybe")));
-    let reason = again["approval"]["reason"].as_str().unwrap();
-    assert!(reason.contains("not run again") && reason.contains("same idempotency key"), "{again}");
-    let starts = home.entries(1).into_iter().filter(|entry| entry["type"] == "CallStarted");
-    assert_eq!(starts.count(), 1);
+    assert_eq!(sleeper.home.entries(1).last().unwrap()["recovered"], json!(true));
+    sleeper.repeat_is_told();
+}
+
+#[test]
+fn a_store_that_cannot_be_told_of_a_killed_call_stops_the_start_and_is_told_later() {
+    let sleeper = Sleeper::killed();
+    // What a killed process has kept is in the files beside it as well.
+    let place = |end: &str| sleeper.home.path(&format!("state/belljar/approvals.sqlite{end}"));
+    let files = ["", "-wal", "-shm"].map(place);
+    let aside =
+        files.each_ref().map(|path| sleeper.home.path(path.file_name().unwrap().to_str().unwrap()));
+    for (path, aside) in files.iter().zip(&aside) {
+        fs::rename(path, aside).unwrap();
+    }
+    fs::write(&files[0], [b'x'; 8192]).unwrap();
+    fs::set_permissions(&files[0], fs::metadata(&aside[0]).unwrap().permissions()).unwrap();
+    let said = ["calls that a crash cut off can't be ended", "is damaged"];
+    sleeper.home.run(["call", "codec.hash", "{}"]).refused(6, &said);
+    // The log can be read all the same.
+    let shown = sleeper.home.run(["audit", "show"]).ends_with(0);
+    assert!(shown.stderr.starts_with("note: the log is read as it is"), "{shown:?}");
+    for (path, aside) in files.iter().zip(&aside) {
+        fs::rename(aside, path).unwrap();
+    }
+    sleeper.repeat_is_told();
 }

@@ -236,7 +236,7 @@ pub(super) static APPROVALS: Section = Section {
     keys: &[
         Key {
             name: "expires",
-            kind: Kind::Duration { min: 1000, max: 7 * 24 * 60 * MINUTE },
+            kind: Kind::Duration { min: 1000, max: 24 * 60 * MINUTE },
             default: Default::Toml("\"15m\""),
             about: "How long a request waits for an answer.",
         },
@@ -258,7 +258,8 @@ pub(super) static APPROVALS: Section = Section {
             name: "self_approval",
             kind: Kind::Bool,
             default: Default::Toml("false"),
-            about: "Whether a caller may answer its own requests.",
+            about: "Whether a caller may answer its own requests. Without effect on the command line: who \
+                    answers there is the user of the machine, such as `uid 1000`, and never a caller.",
         },
     ],
 };

@@ -145,7 +145,7 @@ fn an_empty_file_is_all_defaults() {
 
 #[test]
 fn every_value_has_its_origin() {
-    let mut config = config(FILE);
+    let config = config(FILE);
     for (key, expected) in [
         ("state", "\"/var/lib/belljar\" (belljar.toml:2)"),
         ("engine.concurrency", "16 (belljar.toml:48)"),
@@ -165,8 +165,6 @@ fn every_value_has_its_origin() {
     ] {
         assert_eq!(shown(&config, key), expected, "{key}");
     }
-    config.overridden("limits.fuel", "7 fuel".to_owned(), "--fuel");
-    assert_eq!(shown(&config, "limits.fuel"), "7 fuel (--fuel)");
     let json = serde_json::to_value(&config.effective[0]).unwrap();
     assert_eq!(
         json,
@@ -276,11 +274,12 @@ fn secrets_are_read_when_asked_for_and_never_shown() {
         file.display()
     );
     let config = config(&text);
-    let (values, findings) = config.secret_values(|name| match name {
+    let variable = |name: &str| match name {
         "A" => Some("hush".to_owned()),
         "E" => Some(String::new()),
         _ => None,
-    });
+    };
+    let (values, findings) = config.secret_values(variable, 0);
     let found: Vec<_> = values.iter().map(|it| (it.name.as_str(), it.expose())).collect();
     assert_eq!(found, [("a", "hush"), ("c", "from-file")]);
     assert!(!format!("{values:?} {config:?}").contains("hush"));
@@ -291,12 +290,44 @@ fn secrets_are_read_when_asked_for_and_never_shown() {
 }
 
 #[test]
+fn a_secret_that_is_too_short_to_be_hidden_is_a_finding() {
+    let config = config("[secrets.a]\nfrom = \"env:A\"\n[secrets.b]\nfrom = \"env:B\"\n");
+    let value = |name: &str| Some(if name == "A" { " hush \n" } else { "hushhh" }.to_owned());
+    let (values, findings) = config.secret_values(value, 6);
+    assert_eq!((values.len(), findings.len()), (2, 1));
+    let told = &findings[0];
+    assert_eq!(told.line, Some(1));
+    assert_eq!(told.text, "the secret `a` isn't hidden anywhere: it is shorter than 6 bytes");
+}
+
+#[test]
+fn a_secret_behind_a_pipe_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
+    let config = config(&format!("[secrets.a]\nfrom = \"file:{}\"\n", pipe.display()));
+    let (values, findings) = config.secret_values(|_| None, 0);
+    assert!(values.is_empty());
+    assert!(findings[0].text.ends_with("it is no regular file"), "{findings:?}");
+}
+
+#[test]
+fn a_request_waits_a_day_at_most_as_the_queue_has_it() {
+    assert_eq!(config("[approvals]\nexpires = \"24h\"\n").approvals.expires_ms, 86_400_000);
+    let error = from_text("[approvals]\nexpires = \"25h\"\n", Path::new("b.toml"), &sources());
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("approvals.expires") && error.contains("24h"), "{error}");
+}
+
+#[test]
 fn a_secret_of_any_length_is_not_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
     std::fs::write(&file, "x".repeat(2 * usize::try_from(SECRET_MAX_LEN).unwrap())).unwrap();
     let config = config(&format!("[secrets.a]\nfrom = \"file:{}\"\n", file.display()));
-    let (values, findings) = config.secret_values(|_| None);
+    let (values, findings) = config.secret_values(|_| None, 0);
     assert!(values.is_empty());
     assert!(findings[0].text.ends_with("it has more than 65536 bytes"), "{findings:?}");
 }

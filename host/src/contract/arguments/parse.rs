@@ -27,6 +27,12 @@ impl ArgumentBounds {
             depth: limits.size(LimitKind::ArgumentDepth),
         }
     }
+
+    /// What no tool's arguments can pass.
+    pub fn widest() -> Self {
+        let ceiling = |kind: LimitKind| usize::try_from(kind.facts().ceiling).unwrap_or(usize::MAX);
+        Self { bytes: ceiling(LimitKind::ArgumentBytes), depth: ceiling(LimitKind::ArgumentDepth) }
+    }
 }
 
 /// Reads the arguments of a call. An empty text, or one of JSON's white space alone, is `{}`.

@@ -11,7 +11,7 @@ use crate::contract::approval::{
 };
 use crate::contract::decision::ApprovedBy;
 use crate::contract::invocation::ApprovalMode;
-use crate::contract::limits::LimitKind;
+use crate::contract::limits::{LimitKind, Limits};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::{Status, ToolResult};
 use crate::engine::EngineSettings;
@@ -241,7 +241,8 @@ async fn an_edited_call_runs_with_the_edited_arguments() {
 async fn t36_an_edit_is_checked_like_any_arguments() {
     let mut host = Host::new();
     let result = answered(&mut host, edit(r#"{"bad":1}"#)).await;
-    assert_eq!((result.outcome, result.executed), (Outcome::InvalidArguments, Executed::No));
+    assert_eq!((result.outcome, result.executed), (Outcome::ApprovalDeclined, Executed::No));
+    assert!(result.content.contains("the approver's arguments were refused"), "{}", result.content);
     assert_eq!(host.runner.runs(), 0);
 }
 
@@ -249,7 +250,7 @@ async fn t36_an_edit_is_checked_like_any_arguments() {
 async fn t36_an_edit_into_what_is_denied_is_refused() {
     let mut host = Setup { policy: deny_etc(), ..Setup::default() }.host();
     let result = answered(&mut host, edit(r#"{"path":"/etc/passwd"}"#)).await;
-    assert_eq!((result.outcome, result.executed), (Outcome::Denied, Executed::No));
+    assert_eq!((result.outcome, result.executed), (Outcome::ApprovalDeclined, Executed::No));
     assert_eq!(host.runner.runs(), 0);
 }
 
@@ -262,7 +263,45 @@ async fn t36_an_edit_into_what_a_person_refused_for_good_is_refused() {
     let (_, id) = host.asked().await;
     host.decide(&id, edit(r#"{"path":"a"}"#));
     let result = waiting.await.unwrap();
-    assert_eq!((result.outcome, host.runner.runs()), (Outcome::Denied, 0));
+    assert_eq!((result.outcome, host.runner.runs()), (Outcome::ApprovalDeclined, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_that_cant_be_used_leaves_the_repeat_to_be_asked_about_anew() {
+    let mut host = Host::new();
+    host.call(handing_back("c1", "{}")).await;
+    let (_, id) = host.asked().await;
+    host.decide(&id, edit(r#"{"bad":1}"#));
+    let refused = host.call(handing_back("c2", "{}")).await;
+    assert_eq!(refused.outcome, Outcome::ApprovalDeclined, "{refused:?}");
+    let anew = host.call(handing_back("c3", "{}")).await;
+    assert_eq!((anew.outcome, host.runner.runs()), (Outcome::ApprovalPending, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approval_is_not_used_up_by_a_call_that_waits_in_vain_for_a_lock() {
+    let mut host = Host::new();
+    host.tools.change("fake.write", |tool| tool.parallel.locks = vec!["path".to_owned()]);
+    host.call(handing_back("c1", r#"{"path":"a"}"#)).await;
+    let (_, id) = host.asked().await;
+    host.decide(&id, ApprovalDecision::Once);
+    host.runner.behave(|attempt| match attempt.call_id.as_str() {
+        "holder" => fine_after(200_000),
+        _ => fine_after(0),
+    });
+    host.tools.change("fake.write", |tool| {
+        tool.limits.set(LimitKind::AttemptDeadline, 300_000).unwrap();
+    });
+    let holder = host.start(call("holder", "fake.write", r#"{"path":"a"}"#));
+    while host.runner.runs() == 0 {
+        tokio::task::yield_now().await;
+    }
+    host.tools.change("fake.write", |tool| tool.limits = Limits::default());
+    let late = host.call(handing_back("c2", r#"{"path":"a"}"#)).await;
+    assert_eq!((late.outcome, late.executed), (Outcome::TimedOut, Executed::No));
+    holder.await.unwrap();
+    let third = host.call(handing_back("c3", r#"{"path":"a"}"#)).await;
+    assert_eq!(third.outcome, Outcome::Success, "the answer was still there: {third:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,6 +51,7 @@ async fn an_entry_says_what_ran_for_whom_and_how_it_ended() {
     audited.host.runner.behave(|_| Act(0, returned(ReturnCase::Err, "no such city")));
     let mut paris = keyed(call("c1", "fake_write", r#"{"city":"Paris"}"#), "k");
     paris.trace_parent = Some("00-11-22-01".to_owned());
+    let key_hash = crate::engine::repeat::key_hash(&paris).unwrap();
     let result = audited.host.call(paris).await;
     let log = audited.log().await;
     let (start, end) = (&log[0].fields, &log[1].fields);
@@ -59,10 +60,11 @@ async fn an_entry_says_what_ran_for_whom_and_how_it_ended() {
     assert_eq!(start["arguments"], json!({"city": "Paris"}));
     assert_eq!(start["caller"]["caller"], "bot");
     assert_eq!(start["traceParent"], "00-11-22-01");
-    assert_eq!(start["idempotencyKeyHash"], json!(Digest::of(b"k")));
+    assert_eq!(start["idempotencyKeyHash"], json!(key_hash));
     assert_eq!((&end["outcome"], &end["executed"]), (&json!("tool_error"), &json!("yes")));
     assert_eq!(end["errorMessage"], "no such city");
     assert_eq!((&end["attempts"], &end["contentBytes"]), (&json!(1), &json!(result.content.len())));
+    assert_eq!(end["contentHash"], json!(Digest::of(result.content.as_bytes())));
 }
 
 #[tokio::test]

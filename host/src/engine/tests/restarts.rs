@@ -53,7 +53,7 @@ async fn t34_what_was_remembered_lasts_is_listed_and_can_be_revoked() {
     let listed = host.queue.remembered_list().unwrap();
     assert_eq!((listed.len(), &listed[0].id), (1, &id));
 
-    assert!(host.queue.revoke(&id).unwrap());
+    assert!(host.queue.revoke(&id, &ann()).unwrap());
     let revoked = host.call(handing_back("c3", "{}")).await;
     assert_eq!((revoked.outcome, host.runner.runs()), (Outcome::ApprovalPending, 1));
 }
@@ -134,7 +134,7 @@ async fn t26_a_call_that_a_crash_cut_off_is_not_run_again() {
         caller: again.caller.clone(),
         tool: tool.id.clone(),
         plugin_digest: tool.plugin.digest,
-        key_hash: Digest::of(b"k"),
+        key_hash: crate::engine::repeat::key_hash(&again).unwrap(),
     };
     let cut_off = CutOff { key, call_id: again.call_id.clone() };
     assert_eq!(host.store.interrupt(&[cut_off]).unwrap(), 1);

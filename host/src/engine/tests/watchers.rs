@@ -11,6 +11,8 @@ use crate::events::{EventKind, Journal, JournalOptions, Seen};
 
 /// More events than the bus holds, at four a call.
 const CALLS: usize = 500;
+/// As many as that, and no more: the fake runner reads the whole log at each.
+const MISSED_CALLS: usize = 260;
 
 #[tokio::test(start_paused = true)]
 async fn t43_b2_a_watcher_that_sleeps_at_every_event_adds_nothing_and_is_told_what_it_missed() {
@@ -58,7 +60,7 @@ async fn t43_the_log_has_every_end_and_every_answer_though_the_watcher_missed_mo
     while host.pending().is_empty() {
         tokio::task::yield_now().await;
     }
-    for number in 0..CALLS {
+    for number in 0..MISSED_CALLS {
         host.call(call(&format!("c{number}"), "fake.read", "{}")).await;
     }
     let id = host.pending()[0].id.clone();
@@ -67,6 +69,6 @@ async fn t43_the_log_has_every_end_and_every_answer_though_the_watcher_missed_mo
     journal.flush().await.unwrap();
     let log = log(folder.path());
     let count = |kind: &str| log.iter().filter(|entry| entry.kind == kind).count();
-    assert_eq!((count("CallStarted"), count("CallFinished")), (CALLS + 1, CALLS + 1));
+    assert_eq!((count("CallStarted"), count("CallFinished")), (MISSED_CALLS + 1, MISSED_CALLS + 1));
     assert_eq!((count("ApprovalRequested"), count("ApprovalDecided")), (1, 1));
 }

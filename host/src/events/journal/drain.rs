@@ -260,7 +260,8 @@ impl Drainer {
         let shared = &self.shared;
         shared.lane.close();
         shared.lane.write_late()?;
-        for (start, call) in open_calls(&shared.lanes.contents(shared.lane.id())?) {
+        let open = open_calls(&shared.lanes.contents(shared.lane.id())?);
+        for (start, call) in open.into_iter().filter(|(_, call)| !call.is_ended) {
             let writing = shared.writing();
             shared.lane.append_last(|buffer| {
                 writing.interrupted(buffer, start, &call.call_id, &call.tool_name)

@@ -64,6 +64,9 @@ pub enum JournalError {
     /// A record above the bound of a frame.
     #[error("a record of the audit log has {0} bytes, more than fit into one")]
     TooLarge(usize),
+    /// Whoever keeps something of calls that were cut off can't be told.
+    #[error("calls that a crash cut off can't be ended, so no call starts: {0}")]
+    Untold(String),
     /// Earlier writes failed and their records are still waiting.
     #[error("the audit log is behind, so no call starts: {0}")]
     Behind(String),

@@ -58,7 +58,8 @@ impl Journal {
     /// processes that are gone left. Several processes may have one folder open.
     ///
     /// # Errors
-    /// If the folder can't be written, has no room, or is from a newer belljar. A damaged log
+    /// If the folder can't be written, has no room, or is from a newer belljar, or the listener of
+    /// the options fails. A damaged log
     /// doesn't keep it from opening: see `log`.
     pub fn open(
         audit: &Path,
@@ -72,7 +73,7 @@ impl Journal {
         let mut log = Log::open(audit, lanes.clone(), options.segment_max_len)?;
         let (lane, recovered) = {
             let mut locked = log.lock()?;
-            let recovered = recover_lanes(&lanes, &mut locked, clock())?;
+            let recovered = recover_lanes(&lanes, &mut locked, clock(), &options.listener)?;
             (lanes.create(clock(), options.faults.clone())?, recovered)
         };
         let shared = Arc::new(Shared::new(lane, lanes, options, clock));

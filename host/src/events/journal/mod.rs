@@ -38,7 +38,7 @@ pub use record::{
     ARGUMENTS_MAX_LEN, ApprovalDecided, ApprovalRequested, CallFinished, CallRefused, CallStarted,
     NAME_MAX_LEN, Record, TEXT_MAX_LEN,
 };
-pub use recover::{InterruptedCall, Recovered, recover};
+pub use recover::{CutOffListener, InterruptedCall, Recovered, recover};
 pub use retain::Retention;
 pub use verify::{Verified, VerifyError, verify};
 

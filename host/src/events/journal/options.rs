@@ -3,6 +3,7 @@
 //! Bounds that no operator has to know are constants here.
 
 use super::lane_file::Faults;
+use super::recover::CutOffListener;
 use super::retain::Retention;
 use crate::events::redact::Redactor;
 
@@ -20,6 +21,8 @@ pub struct JournalOptions {
     pub retention: Retention,
     /// Takes declared secrets out of arguments, names, reasons and messages.
     pub redactor: Redactor,
+    /// Hears, as the journal is opened, which calls a crash cut off.
+    pub listener: CutOffListener,
     pub(super) segment_max_len: u64,
     pub(super) lane_file_max_len: u64,
     pub(super) undrained_max_len: u64,
@@ -31,6 +34,7 @@ impl Default for JournalOptions {
         Self {
             retention: Retention::default(),
             redactor: Redactor::default(),
+            listener: CutOffListener::default(),
             segment_max_len: SEGMENT_MAX_LEN,
             lane_file_max_len: LANE_FILE_MAX_LEN,
             undrained_max_len: UNDRAINED_MAX_LEN,

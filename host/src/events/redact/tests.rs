@@ -91,3 +91,19 @@ fn a_short_secret_stays_and_is_named() {
 fn debug_shows_no_secret() {
     assert!(!format!("{:?}", redactor(&[("token", "s3cret-value")])).contains("s3cret"));
 }
+
+#[test]
+fn the_beginning_of_json_shows_no_part_of_a_secret() {
+    let redactor = redactor(&[("key", "abc\"defabc"), ("token", "s3cret-value")]);
+    for (json, clean) in [
+        (r#"{"a":"plain"}"#, r#"{"a":"plain"}"#),
+        (r#"{"a":"abc\"defabc","b"#, r#"{"a":"[redacted:key]","b"#),
+        (r#"{"a":"abc\"defabc"#, r#"{"a":"[redacted:key]"#),
+        (r#"{"a":"abc\"defabcbc\"def"#, r#"{"a":"[redacted:key]bc\"def"#),
+        (r#"{"a":"abc\"def"#, r#"{"a":""#),
+        (r#"{"a":"s3cret-value s3cret-valu"#, r#"{"a":"[redacted:token] "#),
+        (r#"{"a":"xs"#, r#"{"a":"x"#),
+    ] {
+        assert_eq!(redactor.json_beginning(json), clean, "{json}");
+    }
+}

@@ -18,7 +18,7 @@ use super::policy::PolicyArgs;
 use crate::app::{DirRequest, PluginSource};
 use crate::contract::grants::EnvGrant;
 
-pub(super) use calling::{BatchArgs, CallArgs, CallerArgs, LEVELS};
+pub(super) use calling::{BatchArgs, CallArgs, CallerArgs, LEVELS, level};
 
 /// Runs the tools of AI agents as WebAssembly components, each call in a fresh, bounded sandbox.
 #[derive(Debug, Parser)]

@@ -15,6 +15,7 @@ use crate::config::{CliApprovals, Config};
 use crate::contract::approval::{ApprovalDecision, ApprovalRequest, Approver, Channel};
 use crate::contract::invocation::ApprovalMode;
 use crate::contract::outcome::Outcome;
+use crate::events::Redactor;
 use crate::gate::approval::ApprovalHook;
 
 const NO_TERMINAL: &str = "note: there is no terminal to ask a person on; with --approvals queue \
@@ -37,7 +38,12 @@ pub(super) struct Asking {
 
 impl Asking {
     /// As the options say, else the configuration.
-    pub(super) fn new(args: &CallerArgs, config: &Config, screen: &Arc<Screen>) -> Self {
+    pub(super) fn new(
+        args: &CallerArgs,
+        config: &Config,
+        screen: &Arc<Screen>,
+        redactor: &Redactor,
+    ) -> Self {
         if args.yes {
             let approver = Some(Arc::new(YesApprover) as _);
             return Self { mode: ApprovalMode::Wait, approver, mends: None };
@@ -53,7 +59,8 @@ impl Asking {
                 nobody(Some(NO_TERMINAL))
             }
             CliApprovals::Prompt => {
-                let approver = Some(Arc::new(TerminalApprover::new(Arc::clone(screen))) as _);
+                let approver = TerminalApprover::new(Arc::clone(screen), redactor.clone());
+                let approver = Some(Arc::new(approver) as _);
                 Self { mode: ApprovalMode::Wait, approver, mends: None }
             }
         }

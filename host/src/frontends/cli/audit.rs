@@ -1,6 +1,7 @@
 //! `belljar audit`: what was let through, refused and run, by whom, and whether the log is whole.
 //!
-//! Reads the log alone: no engine is started and no plugin loaded.
+//! No engine is started and no plugin loaded. Beside reading it only takes into the log what
+//! processes left that are gone, which a log that isn't sound is spared.
 
 mod check;
 mod line;
@@ -31,7 +32,10 @@ use crate::events::{Filter, Head, unix_ms};
   belljar audit export -o audit.jsonl
 
 The log is a chain of hashes: `verify` finds accidents and careless edits by itself. Who rewrites
-all of it is found only by a head that was kept where they can't reach.")]
+all of it is found only by a head that was kept where they can't reach.
+
+Exit code 1 of each of them: the log isn't sound. `show` and `export` still give what can be read,
+and `head` the last entry.")]
 pub(super) struct AuditArgs {
     #[command(subcommand)]
     command: AuditCommand,
@@ -119,18 +123,23 @@ pub(super) fn run(args: AuditArgs, config: Option<PathBuf>) -> Result<Exit, CliE
         };
         CliError::Usage(why.to_owned())
     })?;
-    take_in(&config);
     match args.command {
-        AuditCommand::Show(args) => read::show(&args, &folder),
-        AuditCommand::Export(args) => read::export(&args, &folder),
-        AuditCommand::Verify(args) => check::verify(&args, &folder),
-        AuditCommand::Head(args) => check::head(&args, &folder),
+        AuditCommand::Show(args) => {
+            take_in(&config);
+            read::show(&args, &folder)
+        }
+        AuditCommand::Export(args) => {
+            take_in(&config);
+            read::export(&args, &folder)
+        }
+        AuditCommand::Verify(args) => check::verify(&args, &folder, &config),
+        AuditCommand::Head(args) => check::head(&args, &folder, &config),
     }
 }
 
-/// Brings the log up to date with what processes left that are gone. Whoever may only read it sees
-/// it as it is.
-fn take_in(config: &Config) {
+/// Brings the log up to date with what processes left that are gone; whether there was anything.
+/// Whoever may only read it sees it as it is.
+fn take_in(config: &Config) -> bool {
     match recover_audit(config) {
         Ok(recovered) => {
             for lane in recovered.damaged {
@@ -139,10 +148,14 @@ fn take_in(config: &Config) {
                     "warning: records of the process `{lane}` are damaged and set aside"
                 ));
             }
+            recovered.lanes > 0
         }
-        Err(error) => tell(&format!(
-            "note: the log is read as it is, without what processes left that are gone: {error}"
-        )),
+        Err(error) => {
+            tell(&format!(
+                "note: the log is read as it is, without what processes left that are gone: {error}"
+            ));
+            false
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::screen::Screen;
 use super::show::tell;
-use super::start::{configuration, limits, setup, start};
+use super::start::{Warned, configuration, limits, redactor, setup, start};
 use super::watch::Watcher;
 use crate::Host;
 use crate::app::Setup;
@@ -44,7 +44,8 @@ pub(super) async fn run(args: BatchArgs, config: Option<PathBuf>) -> Result<Exit
         config.engine.concurrency = concurrency.get();
     }
     let screen = Arc::new(Screen::default());
-    let asking = Asking::new(&args.caller, &config, &screen);
+    let redactor = redactor(&config, Warned::ByTheLog);
+    let asking = Asking::new(&args.caller, &config, &screen, &redactor);
     let caller = Caller::new(&args.caller, &config, asking.mode)?;
     let lines = read_lines(&args.file)?;
     let setup = setup(config, args.plugins, args.grants, limits);
@@ -52,7 +53,8 @@ pub(super) async fn run(args: BatchArgs, config: Option<PathBuf>) -> Result<Exit
     let catalog = app.host.catalog();
     let planned = plan(lines, &caller.among(catalog), catalog);
 
-    let mut attendant = Attendant::new(&app.host, planned.watcher(), Arc::clone(&screen))?;
+    let watcher = planned.watcher().redacting(redactor);
+    let mut attendant = Attendant::new(&app.host, watcher, Arc::clone(&screen))?;
     screen.begin(planned.len() as u64);
     let printed = run_all(&app.host, planned, &mut attendant, &screen).await;
     screen.end();

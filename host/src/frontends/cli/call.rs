@@ -15,7 +15,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::screen::Screen;
 use super::show::{print, print_json, tell};
-use super::start::{configuration, limits, setup, start};
+use super::start::{Warned, configuration, limits, redactor, setup, start};
 use super::watch::{Detail, Watcher};
 use crate::app::Setup;
 use crate::contract::ids::CallId;
@@ -27,7 +27,8 @@ pub(super) async fn run(args: CallArgs, config: Option<PathBuf>) -> Result<Exit,
     let limits = limits(&args.limits)?;
     let config = configuration(config)?;
     let screen = Arc::new(Screen::default());
-    let asking = Asking::new(&args.caller, &config, &screen);
+    let redactor = redactor(&config, Warned::ByTheLog);
+    let asking = Asking::new(&args.caller, &config, &screen, &redactor);
     let caller = Caller::new(&args.caller, &config, asking.mode)?;
     let arguments = fetch(args.arguments)?;
     let setup = setup(config, args.plugins, args.grants, limits);
@@ -39,7 +40,8 @@ pub(super) async fn run(args: CallArgs, config: Option<PathBuf>) -> Result<Exit,
 
     let mut call = caller.among(catalog).call(fresh_id()?, args.tool, arguments);
     call.idempotency_key = args.idempotency_key;
-    let mut attendant = Attendant::new(&app.host, Watcher::new(&name, detail), screen)?;
+    let watcher = Watcher::new(&name, detail).redacting(redactor);
+    let mut attendant = Attendant::new(&app.host, watcher, screen)?;
     let (host, cancel) = (app.host.clone(), attendant.cancel());
     let running = tokio::spawn(async move { host.call_with(call, cancel).await });
     let Some(ended) = attendant.until(running).await else { return Ok(Exit::Interrupted) };

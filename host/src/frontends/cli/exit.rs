@@ -12,7 +12,7 @@ use crate::contract::outcome::Outcome;
 pub enum Exit {
     /// It did what was asked.
     Success,
-    /// The tool ran and said no.
+    /// The tool ran and said no, or the audit log isn't sound.
     SaidNo,
     /// The command line is wrong, or names what can't be read or granted.
     Usage,
@@ -61,7 +61,7 @@ impl Exit {
     fn meaning(self) -> &'static str {
         match self {
             Self::Success => "success",
-            Self::SaidNo => "the tool said no",
+            Self::SaidNo => "the tool said no, or the audit log isn't sound",
             Self::Usage => "wrong usage, or a file or folder that can't be read or granted",
             Self::Refused => {
                 "refused: unknown tool, bad arguments, no permission, approval or plugin"

@@ -25,6 +25,7 @@ mod parse;
 mod policy;
 mod portrait;
 mod prompt;
+mod redacted;
 mod replace;
 mod run;
 mod screen;

@@ -4,12 +4,11 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::args::{CallerArgs, GrantArgs, LEVELS, PluginArgs};
+use super::args::{CallerArgs, GrantArgs, PluginArgs, level};
 use super::arguments::fetch;
 use super::caller::Caller;
 use super::error::CliError;
@@ -57,13 +56,7 @@ struct ExplainArgs {
     #[arg(long = "as", value_name = "NAME")]
     caller: Option<String>,
     /// At which level, where the call asks for less than the caller has.
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        ignore_case = true,
-        value_parser = PossibleValuesParser::new(LEVELS)
-            .map(|level| PermissionLevel::parse_or_read_only(Some(&level.to_uppercase())))
-    )]
+    #[arg(long, value_name = "LEVEL", ignore_case = true, value_parser = level())]
     level: Option<PermissionLevel>,
     /// Print all of it as one JSON object.
     #[arg(long)]

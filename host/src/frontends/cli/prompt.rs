@@ -16,6 +16,7 @@ use self::terminal::{Line, forget_typed, read_line};
 use super::arguments::fetch;
 use super::asking::user;
 use super::parse::{ArgumentSource, parse_arguments};
+use super::redacted::shown_card;
 use super::screen::Screen;
 use crate::contract::approval::{
     ApprovalDecision, ApprovalEntry, ApprovalRequest, ApprovalState, Approver, Channel,
@@ -24,9 +25,8 @@ use crate::contract::approval::{
 use crate::contract::arguments::{ArgumentBounds, parse};
 use crate::contract::escape::escaped_line;
 use crate::contract::ids::ApprovalId;
-use crate::contract::limits::LimitKind;
-use crate::events::unix_ms;
-use crate::gate::approval::{ApprovalHook, card};
+use crate::events::{Redactor, unix_ms};
+use crate::gate::approval::ApprovalHook;
 
 const EDIT: &str = "the arguments instead, a JSON object on one line or @FILE (nothing: back): ";
 const ANSWER: &str = "the answer in the tool's place, one line (nothing: back): ";
@@ -35,6 +35,7 @@ const ANSWER: &str = "the answer in the tool's place, one line (nothing: back): 
 #[derive(Debug)]
 pub(super) struct TerminalApprover {
     screen: Arc<Screen>,
+    redactor: Redactor,
     /// Held by the request that is asked.
     turn: Mutex<()>,
     /// Which one that is.
@@ -42,9 +43,9 @@ pub(super) struct TerminalApprover {
 }
 
 impl TerminalApprover {
-    /// Asks on the terminal behind stdin and stderr.
-    pub(super) fn new(screen: Arc<Screen>) -> Self {
-        Self { screen, turn: Mutex::default(), asked: StdMutex::default() }
+    /// Asks on the terminal behind stdin and stderr, and shows no secret there.
+    pub(super) fn new(screen: Arc<Screen>, redactor: Redactor) -> Self {
+        Self { screen, redactor, turn: Mutex::default(), asked: StdMutex::default() }
     }
 
     fn set_asked(&self, id: Option<ApprovalId>) {
@@ -87,7 +88,8 @@ impl TerminalApprover {
                 Some(Key::Help) => {
                     self.screen.tell(HELP);
                     // Its last line is the time that is left.
-                    card(request, unix_ms()).last().into_iter().for_each(|it| self.screen.tell(it));
+                    let card = shown_card(request, unix_ms(), &self.redactor);
+                    card.last().into_iter().for_each(|line| self.screen.tell(line));
                 }
                 None => self.screen.tell("that is no answer: ? shows them all"),
             }
@@ -105,7 +107,7 @@ impl TerminalApprover {
             ArgumentSource::Stdin => Err("- names no file here".to_owned()),
             source => fetch(Some(source)).map_err(|error| error.to_string()),
         });
-        let checked = text.and_then(|text| match parse(&text, widest_bounds()) {
+        let checked = text.and_then(|text| match parse(&text, ArgumentBounds::widest()) {
             Ok(_) => Ok(text),
             Err(error) => Err(error.to_string()),
         });
@@ -167,7 +169,7 @@ impl ApprovalHook for TerminalApprover {
         let _turn = self.turn.lock().await;
         self.set_asked(Some(request.id.clone()));
         let _asked = Asked(self);
-        self.screen.tell(&card(request, unix_ms()).join("\n"));
+        self.screen.tell(&shown_card(request, unix_ms(), &self.redactor).join("\n"));
         // What was typed before the card was there is no answer to it.
         forget_typed();
         let decision = self.answer(request).await;
@@ -202,13 +204,4 @@ fn always(scope: RememberScope) -> ApprovalDecision {
 
 fn denied(reason: &str) -> ApprovalDecision {
     ApprovalDecision::Deny { reason: Some(reason.to_owned()) }
-}
-
-/// What no tool's arguments can pass.
-fn widest_bounds() -> ArgumentBounds {
-    let ceiling = |kind: LimitKind| usize::try_from(kind.facts().ceiling).unwrap_or(usize::MAX);
-    ArgumentBounds {
-        bytes: ceiling(LimitKind::ArgumentBytes),
-        depth: ceiling(LimitKind::ArgumentDepth),
-    }
 }

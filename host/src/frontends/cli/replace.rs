@@ -11,17 +11,24 @@ use tempfile::NamedTempFile;
 
 use super::error::{CliError, shown};
 
+/// The mode of a file for everybody whom the umask lets.
+const FOR_ALL: u32 = 0o666;
+/// The mode of a file for this user alone.
+pub(super) const PRIVATE: u32 = 0o600;
+
 /// Puts `bytes` in the place of `path`. What is there must be a file: renaming over a device or a
 /// pipe would take it away. A link is kept, and what it leads to replaced.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    replace_by(path, |file| {
+    replace_by(path, FOR_ALL, |file| {
         file.write_all(bytes).map_err(|error| CliError::io("written", path, &error))
     })
 }
 
-/// The same with what `write` writes; where that fails, nothing has changed.
+/// The same with what `write` writes; where that fails, nothing has changed. A new file has `mode`,
+/// less what the umask takes, and one that is replaced keeps its own.
 pub(super) fn replace_by<T>(
     path: &Path,
+    mode: u32,
     write: impl FnOnce(&mut dyn Write) -> Result<T, CliError>,
 ) -> Result<T, CliError> {
     let (path, permissions) = match fs::metadata(path) {
@@ -43,7 +50,7 @@ pub(super) fn replace_by<T>(
         let plain = error.raw_os_error().map_or(error, io::Error::from_raw_os_error);
         CliError::io("written", &path, &plain)
     };
-    let mut part = beside(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+    let mut part = beside(folder.unwrap_or(Path::new(".")), mode).map_err(failed)?;
     let mut file = BufWriter::new(part.as_file_mut());
     let written = write(&mut file)?;
     file.flush().map_err(failed)?;
@@ -54,10 +61,9 @@ pub(super) fn replace_by<T>(
 
 /// A new file in the same folder, since a rename only stays whole on one file system. It is removed
 /// by its own drop where writing fails.
-fn beside(folder: &Path) -> io::Result<NamedTempFile> {
+fn beside(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    // As a new file has them: what the umask leaves.
-    builder.permissions(Permissions::from_mode(0o666));
+    builder.permissions(Permissions::from_mode(mode));
     builder.tempfile_in(folder)
 }
 

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use super::args::{GrantArgs, LimitArgs, PluginArgs};
 use super::error::CliError;
 use super::show::tell;
-use crate::app::{self, App, Setup};
+use crate::app::{self, App, Setup, audit_folder};
 use crate::config::{self, Config, Sources, Surroundings};
 use crate::contract::limits::{LimitKind, Limits};
+use crate::events::Redactor;
 
 /// The configuration that `option` names, or the user's.
 pub(super) fn configuration(option: Option<PathBuf>) -> Result<Config, CliError> {
@@ -24,6 +25,24 @@ pub(super) fn looking(option: Option<PathBuf>) -> Result<Config, CliError> {
     let mut config = configuration(option)?;
     config.audit.enabled = false;
     Ok(config)
+}
+
+/// Who tells of secrets that can't be hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Warned {
+    /// Whoever asks for the redactor.
+    Here,
+    /// Whoever opens the audit log; where there is none, still whoever asks.
+    ByTheLog,
+}
+
+/// What hides the declared secrets from what people are shown.
+pub(super) fn redactor(config: &Config, warned: Warned) -> Redactor {
+    let (redactor, findings) = app::redactor(config);
+    if warned == Warned::Here || audit_folder(config).is_none() {
+        findings.iter().for_each(|finding| tell(&format!("warning: {}", finding.text)));
+    }
+    redactor
 }
 
 /// What the configuration and the options name, at these limits.

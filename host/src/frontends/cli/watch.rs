@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::contract::escape::{clipped_line, escaped};
 use crate::contract::ids::CallId;
 use crate::contract::sink::{LogLevel, Stream};
-use crate::events::{Event, EventKind, Seen};
+use crate::events::{Event, EventKind, Redactor, Seen};
 
 /// Longest line of a trace, in bytes: arguments may be a MiB.
 const TRACE_LINE_MAX_LEN: usize = 4096;
@@ -32,6 +32,7 @@ pub(super) struct Watcher {
     /// The name before each line of a call of several.
     names: BTreeMap<CallId, String>,
     detail: Detail,
+    redactor: Redactor,
     began_unix_ms: Option<u64>,
 }
 
@@ -39,7 +40,8 @@ impl Watcher {
     /// For a call of `tool`, as its lines shall name it.
     pub(super) fn new(tool: &str, detail: Detail) -> Self {
         let name = clipped_line(tool, NAME_MAX_LEN);
-        Self { name, names: BTreeMap::new(), detail, began_unix_ms: None }
+        let (names, redactor) = (BTreeMap::new(), Redactor::default());
+        Self { name, names, detail, redactor, began_unix_ms: None }
     }
 
     /// For several calls, each as its lines shall name it.
@@ -47,7 +49,12 @@ impl Watcher {
         let clipped = |(id, name): (CallId, String)| (id, clipped_line(&name, NAME_MAX_LEN));
         let names = names.into_iter().map(clipped).collect();
         let (name, detail) = ("batch".to_owned(), Detail::Words);
-        Self { name, names, detail, began_unix_ms: None }
+        Self { name, names, detail, redactor: Redactor::default(), began_unix_ms: None }
+    }
+
+    /// The same, without the secrets that it knows.
+    pub(super) fn redacting(self, redactor: Redactor) -> Self {
+        Self { redactor, ..self }
     }
 
     /// The lines that something that was seen is worth, one string with line feeds between them.
@@ -66,13 +73,18 @@ impl Watcher {
         let name = event.call_id.as_ref().and_then(|id| self.names.get(id)).unwrap_or(&self.name);
         match &event.kind {
             EventKind::Printed { stream, text, dropped } => {
-                Some(printed(name, *stream, text, *dropped))
+                Some(printed(name, *stream, &self.redactor.text(text), *dropped))
             }
-            EventKind::Log { level, message } if traced || *level >= LogLevel::Warn => {
-                Some(prefixed(name, &format!("{}: ", level_name(*level)), message))
+            EventKind::Log { level, message } if traced || *level >= LogLevel::Warn => Some(
+                prefixed(name, &format!("{}: ", level_name(*level)), &self.redactor.text(message)),
+            ),
+            EventKind::AuthorNote { text } if traced => {
+                Some(prefixed(name, "note: ", &self.redactor.text(text)))
             }
-            EventKind::AuthorNote { text } if traced => Some(prefixed(name, "note: ", text)),
-            _ if traced => Some(trace_line(event, event.at_unix_ms.saturating_sub(began))),
+            _ if traced => {
+                let since_ms = event.at_unix_ms.saturating_sub(began);
+                Some(trace_line(event, since_ms, &self.redactor))
+            }
             _ => None,
         }
     }
@@ -108,7 +120,7 @@ fn level_name(level: LogLevel) -> &'static str {
 }
 
 /// An event by its name, with what it says as JSON.
-fn trace_line(event: &Event, since_ms: u64) -> String {
+fn trace_line(event: &Event, since_ms: u64, redactor: &Redactor) -> String {
     let mut fields = match serde_json::to_value(event) {
         Ok(serde_json::Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),
@@ -118,7 +130,7 @@ fn trace_line(event: &Event, since_ms: u64) -> String {
     for told in ["sequence", "atUnixMs", "callId"] {
         fields.shift_remove(told);
     }
-    let said = serde_json::Value::Object(fields).to_string();
+    let said = serde_json::Value::Object(redactor.object(&fields)).to_string();
     clipped_line(&format!("trace | +{since_ms} ms {kind} {said}"), TRACE_LINE_MAX_LEN)
 }
 

@@ -15,7 +15,6 @@ use crate::contract::approval::{
 };
 use crate::contract::arguments::{self, ArgumentBounds};
 use crate::contract::ids::ApprovalId;
-use crate::contract::limits::LimitKind;
 use crate::events::EventKind;
 use crate::storage::{ListFilter, StorageError};
 
@@ -42,7 +41,7 @@ impl ApprovalQueue {
         decision: ApprovalDecision,
         approver: Approver,
     ) -> Result<ApprovalEntry, ApprovalError> {
-        let (entry, remembered) = self.decide_one(id, decision, approver)?;
+        let (entry, remembered) = self.decide_one(id, decision, approver, None)?;
         self.decide_covered(remembered);
         Ok(entry)
     }
@@ -68,7 +67,7 @@ impl ApprovalQueue {
         let mut remembered = Vec::new();
         let mut decide = |id: ApprovalId| {
             let decision = overrides.get(&id).unwrap_or(decision).clone();
-            let decided = self.decide_one(&id, decision, approver.clone());
+            let decided = self.decide_one(&id, decision, approver.clone(), None);
             let entry = decided.map(|(entry, remember)| {
                 remembered.extend(remember);
                 entry
@@ -86,11 +85,12 @@ impl ApprovalQueue {
         id: &ApprovalId,
         decision: ApprovalDecision,
         approver: Approver,
+        along: Option<ApprovalId>,
     ) -> Result<(ApprovalEntry, Option<Remembered>), ApprovalError> {
         let now = self.now();
         let request = self.0.store.get(id)?.request;
         self.check(&request, &decision, &approver, now)?;
-        let decided = Decided { decision, approver, at_unix_ms: now };
+        let decided = Decided { decision, approver, at_unix_ms: now, along };
         let remembered = remembered_of(&request, &decided);
         recording::decided(self, &request, &decided)?;
         let entry = match self.0.store.decide(id, &decided, remembered.as_ref()) {
@@ -123,7 +123,8 @@ impl ApprovalQueue {
         }
         match decision {
             ApprovalDecision::Edit { arguments_json } => {
-                arguments::parse(arguments_json, widest_bounds())?;
+                // The tool's own bounds are checked where the call is.
+                arguments::parse(arguments_json, ArgumentBounds::widest())?;
             }
             ApprovalDecision::Session if request.caller.session_id.is_none() => {
                 return Err(ApprovalError::NoSession);
@@ -156,7 +157,7 @@ impl ApprovalQueue {
             RememberedVerdict::Allow => ApprovalDecision::Once,
             RememberedVerdict::Deny => ApprovalDecision::Deny { reason: remembered.reason.clone() },
         };
-        let approver = remembered.approver.clone();
+        let (approver, along) = (remembered.approver.clone(), remembered.id.clone());
         let filter = ListFilter { tool: Some(remembered.tool.clone()), ..ListFilter::pending() };
         let rule = Rule::new(remembered);
         for summary in self.0.store.list(&filter)? {
@@ -164,7 +165,12 @@ impl ApprovalQueue {
             if !rule.covers(&asked(&request), self.now()) {
                 continue;
             }
-            match self.decide_one(&summary.id, decision.clone(), approver.clone()) {
+            match self.decide_one(
+                &summary.id,
+                decision.clone(),
+                approver.clone(),
+                Some(along.clone()),
+            ) {
                 // Somebody answers at the same time, and stands.
                 Ok(_) | Err(ApprovalError::Storage(StorageError::AlreadyDecided { .. })) => {}
                 Err(error) => tracing::debug!("`{}` isn't answered along: {error}", summary.id),
@@ -193,15 +199,6 @@ fn asked(request: &ApprovalRequest) -> Asked<'_> {
         arguments: &request.arguments,
         grants: &request.grants,
         caller: &request.caller,
-    }
-}
-
-/// What no tool's arguments can pass; the tool's own bounds are checked where the call is.
-fn widest_bounds() -> ArgumentBounds {
-    let ceiling = |kind: LimitKind| usize::try_from(kind.facts().ceiling).unwrap_or(usize::MAX);
-    ArgumentBounds {
-        bytes: ceiling(LimitKind::ArgumentBytes),
-        depth: ceiling(LimitKind::ArgumentDepth),
     }
 }
 

@@ -9,10 +9,13 @@ use tokio::time::Instant;
 
 use super::error::ApprovalError;
 use super::hook::ApprovalHook;
+use super::recording;
 use super::remembered::RememberedSet;
 use super::request::Asking;
 use super::waiting::Waiting;
-use crate::contract::approval::{ApprovalEntry, ApprovalRequest, ApprovalState, Remembered};
+use crate::contract::approval::{
+    ApprovalEntry, ApprovalRequest, ApprovalState, Approver, Remembered,
+};
 use crate::contract::decision::AskReason;
 use crate::contract::ids::{ApprovalId, Digest};
 use crate::events::{Clock, EventBus, EventKind, Journal};
@@ -169,14 +172,16 @@ impl ApprovalQueue {
         self.0.store.remembered(self.now())
     }
 
-    /// Forgets a remembered answer; whether there was one.
+    /// Forgets a remembered answer; whether there was one. Taking permission away isn't held up by
+    /// the audit log: it takes effect, and is then recorded.
     ///
     /// # Errors
     /// A store at fault.
-    pub fn revoke(&self, id: &ApprovalId) -> Result<bool, StorageError> {
-        let revoked = self.0.store.revoke(id)?;
+    pub fn revoke(&self, id: &ApprovalId, by: &Approver) -> Result<bool, StorageError> {
+        let revoked = self.0.store.revoke(id, self.now())?;
         self.forget_seen();
         if revoked {
+            recording::revoked(self, id, by);
             self.0.bus.publish(None, || EventKind::ApprovalRevoked { request_id: id.clone() });
         }
         Ok(revoked)

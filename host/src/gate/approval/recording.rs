@@ -6,8 +6,9 @@
 use super::error::ApprovalError;
 use super::queue::ApprovalQueue;
 use crate::contract::approval::{
-    ApprovalDecision, ApprovalRequest, ApprovalState, Decided, RememberScope,
+    ApprovalDecision, ApprovalRequest, ApprovalState, Approver, Decided, RememberScope,
 };
+use crate::contract::ids::ApprovalId;
 use crate::events::{ApprovalDecided, ApprovalRequested, Journal, JournalError, Record};
 
 /// Writes that a person is asked.
@@ -58,6 +59,14 @@ pub(super) fn not_counted(
     let record = Record::ApprovalEnded { request: &request.id, state, reason: &reason };
     if let Err(error) = journal.note_now(&record) {
         tracing::error!("the audit log misses that an answer didn't count: {error}");
+    }
+}
+
+/// Writes that a remembered answer counts no more.
+pub(super) fn revoked(queue: &ApprovalQueue, approval: &ApprovalId, approver: &Approver) {
+    let Some(journal) = journal(queue) else { return };
+    if let Err(error) = journal.note_now(&Record::Revoked { approval, approver }) {
+        tracing::error!("the audit log misses that {approval} was revoked: {error}");
     }
 }
 

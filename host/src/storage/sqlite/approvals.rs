@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::SqliteStore;
 use super::fault::Fault;
-use super::rows::{self, integer, state_name};
+use super::rows::{self, integer};
 use crate::contract::approval::{
     ApprovalEntry, ApprovalRequest, ApprovalState, Decided, Remembered,
 };
@@ -126,8 +126,8 @@ impl ApprovalStore for SqliteStore {
         self.read(|| Ok(Vec::new()), |from| super::remembered::all(from, now))
     }
 
-    fn revoke(&self, id: &ApprovalId) -> Result<bool, StorageError> {
-        self.write_existing(|to| super::remembered::revoke(to, id))
+    fn revoke(&self, id: &ApprovalId, now: u64) -> Result<bool, StorageError> {
+        self.write_existing(|to| super::remembered::revoke(to, id, now))
     }
 }
 
@@ -170,7 +170,7 @@ fn open_by_binding(
 
 fn list(from: &Connection, filter: &ListFilter) -> Result<Vec<Summary>, Fault> {
     let mut sql = format!("SELECT {} FROM approvals WHERE number > ?1", rows::SUMMARY);
-    let state = filter.state.map(state_name);
+    let state = filter.state.map(ApprovalState::name);
     let tool = filter.tool.as_ref().map(ToString::to_string);
     // Each name is used in every form, so that the parameters are always the same.
     sql += if state.is_some() { " AND state = ?2" } else { " AND ?2 IS NULL" };

@@ -5,7 +5,7 @@
 use rusqlite::{Connection, Row, params};
 
 use super::fault::Fault;
-use super::rows::{self, integer, state_name, unsigned};
+use super::rows::{self, integer, unsigned};
 use crate::contract::approval::{ApprovalRequest, ApprovalState};
 use crate::contract::escape;
 use crate::storage::error::StorageError;
@@ -48,7 +48,7 @@ pub(super) fn insert(
         sql,
         params![
             request.id.as_str(),
-            state_name(ApprovalState::Pending),
+            ApprovalState::Pending.name(),
             shared,
             request.binding.as_bytes(),
             request.call_id.as_str(),

@@ -42,9 +42,11 @@ pub(super) fn open(path: Option<&Path>) -> Result<Opened, StorageError> {
 }
 
 fn open_file(path: &Path, shown: &str) -> Result<Opened, Fault> {
-    let mut connection = connect(path)?;
+    let fresh = bare(path)?;
+    schema::check(&fresh, shown)?;
+    let mut connection = ready(fresh)?;
     schema::bring_up_to_date(&mut connection, shown)?;
-    let (reader, watcher) = (connect(path)?, connect(path)?);
+    let (reader, watcher) = (ready(bare(path)?)?, ready(bare(path)?)?);
     Ok(Opened {
         connection: Mutex::new(connection),
         reader: Some(Mutex::new(reader)),
@@ -53,7 +55,8 @@ fn open_file(path: &Path, shown: &str) -> Result<Opened, Fault> {
     })
 }
 
-fn connect(path: &Path) -> Result<Connection, Fault> {
+/// A connection that has changed nothing of the file.
+fn bare(path: &Path) -> Result<Connection, Fault> {
     // No URI: a `?` in the path is part of the path. The lock around it is ours.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -61,6 +64,11 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(connection)
+}
+
+/// Sets how a file of ours is written, which stays in the file.
+fn ready(connection: Connection) -> Result<Connection, Fault> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "journal_size_limit", LOG_KEPT_BYTES)?;

@@ -56,7 +56,14 @@ pub(super) fn all(from: &Connection, now: u64) -> Result<Vec<Remembered>, Fault>
     Ok(all)
 }
 
-/// Forgets one; whether it was there.
-pub(super) fn revoke(to: &Connection, id: &ApprovalId) -> Result<bool, Fault> {
-    Ok(to.execute("DELETE FROM remembered WHERE id = ?1", [id.as_str()])? > 0)
+/// Forgets one; whether it was there. What it answered and no call has taken yet is taken back as
+/// well: else one call more would run by it.
+pub(super) fn revoke(to: &Connection, id: &ApprovalId, now: u64) -> Result<bool, Fault> {
+    if to.execute("DELETE FROM remembered WHERE id = ?1", [id.as_str()])? == 0 {
+        return Ok(false);
+    }
+    let sql = "UPDATE approvals SET state = 'withdrawn', ended_ms = ?2, end_reason = 'revoked' \
+               WHERE state = 'decided' AND (id = ?1 OR json_extract(decided, '$.along') = ?1)";
+    to.execute(sql, params![id.as_str(), integer(now)])?;
+    Ok(true)
 }

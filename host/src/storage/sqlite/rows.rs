@@ -28,22 +28,9 @@ pub(super) fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or_default()
 }
 
-/// The name of a state in tables.
-pub(super) fn state_name(state: ApprovalState) -> &'static str {
-    match state {
-        ApprovalState::Pending => "pending",
-        ApprovalState::Decided => "decided",
-        ApprovalState::Used => "used",
-        ApprovalState::Expired => "expired",
-        ApprovalState::Withdrawn => "withdrawn",
-    }
-}
-
 /// The state of this name.
 pub(super) fn state_of(name: &str) -> Result<ApprovalState, Fault> {
-    use ApprovalState::{Decided, Expired, Pending, Used, Withdrawn};
-    let all = [Pending, Decided, Used, Expired, Withdrawn];
-    let found = all.into_iter().find(|state| state_name(*state) == name);
+    let found = ApprovalState::ALL.into_iter().find(|state| state.name() == name);
     found.ok_or_else(|| Fault::Row(format!("an approval's state is `{name}`")))
 }
 

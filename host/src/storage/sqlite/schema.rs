@@ -86,6 +86,11 @@ pub(super) fn bring_up_to_date(connection: &mut Connection, path: &str) -> Resul
     Ok(())
 }
 
+/// Looks whether a file is one to use, and changes nothing of it.
+pub(super) fn check(connection: &Connection, path: &str) -> Result<(), Fault> {
+    format_of(connection, path).map(drop)
+}
+
 /// The format of a file that is ours, or empty.
 fn format_of(connection: &Connection, path: &str) -> Result<i64, Fault> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));

@@ -99,7 +99,7 @@ fn a_torn_lane_keeps_every_whole_record_whatever_byte_it_is_torn_at() {
                 continue;
             }
             let crashed = home.crashed();
-            let recovered = recover(&crashed.audit(), || 9).unwrap();
+            let recovered = recover(&crashed.audit(), || 9, &CutOffListener::default()).unwrap();
             let records = ends[1..].iter().filter(|end| **end <= cut).count();
             let open = [0, 1, 2, 1][records];
             assert_eq!(recovered.interrupted.len(), open, "cut at {cut}");
@@ -121,7 +121,7 @@ fn a_copy_that_was_cut_off_anywhere_goes_on_without_repeating() {
     });
     // The log as it is when all is copied, and the lane still there.
     let done = home.crashed();
-    recover(&done.audit(), || 9).unwrap();
+    recover(&done.audit(), || 9, &CutOffListener::default()).unwrap();
     let segment = done.segments().pop().unwrap();
     let whole = fs::read(&segment).unwrap();
     let name = segment.file_name().unwrap();
@@ -135,7 +135,7 @@ fn a_copy_that_was_cut_off_anywhere_goes_on_without_repeating() {
             let mut bytes = whole[..cut].to_vec();
             bytes.resize(cut + zeros, 0);
             fs::write(crashed.audit().join("log").join(name), bytes).unwrap();
-            let recovered = recover(&crashed.audit(), || 9).unwrap();
+            let recovered = recover(&crashed.audit(), || 9, &CutOffListener::default()).unwrap();
             assert_eq!(recovered.interrupted.len(), calls);
             let expected: Vec<String> = (0..calls).map(|n| format!("c{n}")).collect();
             assert_eq!(ids(&crashed, "CallStarted"), expected, "cut at {cut} + {zeros}");
@@ -151,13 +151,48 @@ fn a_recovery_that_was_cut_off_after_the_endings_ends_nothing_twice() {
         put(lane, Room::Start, &start_json("a"));
     });
     let before = home.crashed();
-    recover(&home.audit(), || 9).unwrap();
+    recover(&home.audit(), || 9, &CutOffListener::default()).unwrap();
     // The log is whole, the lane was not removed yet and holds no ending, as after a power cut.
     let segment = home.segments().pop().unwrap();
     fs::copy(&segment, before.audit().join("log").join(segment.file_name().unwrap())).unwrap();
-    recover(&before.audit(), || 9).unwrap();
+    recover(&before.audit(), || 9, &CutOffListener::default()).unwrap();
     assert_eq!(ids(&before, "CallFinished"), ["a"]);
     assert_eq!(before.verified().entries, 2);
+}
+
+#[test]
+fn who_keeps_something_of_a_cut_off_call_hears_of_it_until_that_is_dealt_with() {
+    let home = undrained(|lane| {
+        put(lane, Room::Start, &start_json("a"));
+        put(lane, Room::Start, &start_json("b"));
+        put(
+            lane,
+            Room::End,
+            r#"{"atUnixMs":1,"type":"CallFinished","start":2,"callId":"b","toolName":"t"}"#,
+        );
+    });
+    let full = || CutOffListener::new(|_| Err("the disk is full".to_owned()));
+    for _ in 0..2 {
+        let error = recover(&home.audit(), || 9, &full()).unwrap_err();
+        assert!(error.to_string().ends_with("no call starts: the disk is full"), "{error}");
+        let options = JournalOptions { listener: full(), ..JournalOptions::default() };
+        assert!(Journal::open(&home.audit(), options, || 9).is_err());
+        assert_eq!(home.lanes().len(), 1, "it is kept for the next");
+    }
+    let (told, heard) = std::sync::mpsc::channel();
+    let listener = CutOffListener::new(move |calls| {
+        let ids = calls.iter().map(|call| call.call_id.to_string());
+        told.send(ids.collect::<Vec<_>>()).map_err(|error| error.to_string())
+    });
+    let recovered = recover(&home.audit(), || 9, &listener).unwrap();
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [["a"]]);
+    assert_eq!(recovered.interrupted.len(), 1);
+    assert!(home.lanes().is_empty());
+    assert_eq!(
+        (ids(&home, "CallFinished").len(), home.verified().entries),
+        (2, 4),
+        "each end once"
+    );
 }
 
 #[tokio::test]
@@ -175,7 +210,7 @@ async fn a_power_cut_that_left_a_hole_in_the_log_is_made_up_for_by_the_lane() {
     let ends: Vec<usize> = frame::all(&bytes, 0).map(|(_, end)| end).collect();
     bytes[ends[2]..ends[3]].fill(0);
     fs::write(&segment, bytes).unwrap();
-    recover(&crashed.audit(), || 9).unwrap();
+    recover(&crashed.audit(), || 9, &CutOffListener::default()).unwrap();
     assert_eq!(crashed.verified().entries, 10);
     assert_eq!(ids(&crashed, "CallFinished").len(), 5);
 }
@@ -224,7 +259,7 @@ async fn a_lane_whose_files_were_changed_hands_over_is_recovered_whole() {
     let lane = &home.lanes()[0];
     assert!(paths(lane).len() > 3, "an open call keeps the files from its own on");
     let crashed = home.crashed();
-    let recovered = recover(&crashed.audit(), || 9).unwrap();
+    let recovered = recover(&crashed.audit(), || 9, &CutOffListener::default()).unwrap();
     assert_eq!(recovered.interrupted.len(), 1);
     assert_eq!(recovered.interrupted[0].call_id.as_str(), "long");
     assert_eq!(crashed.verified().entries, 62);
@@ -252,7 +287,7 @@ fn a_damaged_lane_is_put_aside_and_told() {
     let mut bytes = fs::read(first).unwrap();
     bytes[60] ^= 1;
     fs::write(first, bytes).unwrap();
-    let recovered = recover(&home.audit(), || 9).unwrap();
+    let recovered = recover(&home.audit(), || 9, &CutOffListener::default()).unwrap();
     assert_eq!(recovered.damaged.len(), 1);
     assert_eq!(ids(&home, "CallStarted"), ["b"]);
     assert!(home.audit().join("damaged").join(&recovered.damaged[0]).is_dir());
@@ -283,7 +318,7 @@ fn a_segment_without_a_header_is_put_aside() {
     });
     let log = home.audit().join("log");
     fs::write(log.join("00000000000000000001.log"), b"\x09\0\0\0torn").unwrap();
-    recover(&home.audit(), || 9).unwrap();
+    recover(&home.audit(), || 9, &CutOffListener::default()).unwrap();
     assert_eq!(home.verified().entries, 2);
     assert_eq!(fs::read(log.join("00000000000000000001.torn")).unwrap(), b"\x09\0\0\0torn");
 }

@@ -313,6 +313,9 @@ fn a_log_that_is_not_there_is_empty() {
     assert!(home.entries().is_empty());
     assert_eq!(home.verified(), Verified::default());
     assert_eq!(head(&home.audit()).unwrap(), None);
-    assert_eq!(recover(&home.audit(), || 0).unwrap(), Recovered::default());
+    assert_eq!(
+        recover(&home.audit(), || 0, &CutOffListener::default()).unwrap(),
+        Recovered::default()
+    );
     assert!(!home.audit().exists(), "looking makes nothing");
 }

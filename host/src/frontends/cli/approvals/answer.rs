@@ -107,7 +107,7 @@ fn give(
         lines.push(Line { id, tool, decision, along: false, error });
     }
     let others = before.into_iter().filter(|(id, _)| !named.contains(id));
-    lines.extend(others.filter_map(|(id, tool)| along(desk, id, tool, approver)));
+    lines.extend(others.filter_map(|(id, tool)| along(desk, id, tool, &named)));
     Ok((lines, exit))
 }
 
@@ -121,11 +121,11 @@ fn is_remembered(decision: &ApprovalDecision) -> bool {
 }
 
 /// A request that waited and was answered by what was just remembered.
-fn along(desk: &Desk, id: ApprovalId, tool: ToolId, approver: &Approver) -> Option<Line> {
+fn along(desk: &Desk, id: ApprovalId, tool: ToolId, named: &BTreeSet<ApprovalId>) -> Option<Line> {
     let decided = desk.queue.show(&id).ok()?.decided?;
     let decision = Some(decided.decision.name());
     let line = Line { id, tool: Some(tool), decision, along: true, error: None };
-    (decided.approver == *approver).then_some(line)
+    decided.along.is_some_and(|by| named.contains(&by)).then_some(line)
 }
 
 fn worse(one: Exit, other: Exit) -> Exit {

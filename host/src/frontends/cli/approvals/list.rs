@@ -1,4 +1,6 @@
 //! `belljar approvals list`, `show` and `remembered`: what the store holds, for people.
+//!
+//! Changes nothing in it, and shows no declared secret.
 
 use super::desk::{Desk, fault, nothing};
 use super::{ListArgs, RememberedArgs, ShowArgs};
@@ -8,9 +10,10 @@ use crate::contract::escape::clipped_line;
 use crate::events::unix_ms;
 use crate::frontends::cli::error::CliError;
 use crate::frontends::cli::exit::Exit;
+use crate::frontends::cli::redacted;
 use crate::frontends::cli::show::{print, print_json_pretty, tell};
+use crate::frontends::cli::start::{Warned, redactor};
 use crate::frontends::cli::time::utc;
-use crate::gate::approval::entry_card;
 use crate::storage::{ListFilter, StorageError, Summary};
 
 /// Longest text of others in one line, in bytes.
@@ -28,6 +31,9 @@ pub(super) fn list(args: &ListArgs, config: &Config) -> Result<Exit, CliError> {
     let mut found = desk.queue.list(&filter).map_err(fault)?;
     let is_more = u32::try_from(found.len()).is_ok_and(|len| len > args.limit);
     found.truncate(usize::try_from(args.limit).unwrap_or(usize::MAX));
+    let redactor = redactor(config, Warned::Here);
+    let found: Vec<_> =
+        found.into_iter().map(|summary| redacted::summary(summary, &redactor)).collect();
     if args.json {
         print_json_pretty(&found)?;
     } else if found.is_empty() {
@@ -52,10 +58,12 @@ pub(super) fn show(args: &ShowArgs, config: &Config) -> Result<Exit, CliError> {
         return Err(fault(StorageError::NotFound(args.id.clone())));
     };
     let entry = desk.queue.show(&args.id).map_err(fault)?;
+    let redactor = redactor(config, Warned::Here);
     if args.json {
-        print_json_pretty(&entry)?;
+        print_json_pretty(&redacted::entry(&entry, &redactor))?;
     } else {
-        print(&(entry_card(&entry, unix_ms()).join("\n") + "\n"))?;
+        let card = redacted::shown_entry_card(&entry, unix_ms(), &redactor);
+        print(&(card.join("\n") + "\n"))?;
     }
     Ok(Exit::Success)
 }
@@ -64,6 +72,8 @@ pub(super) fn show(args: &ShowArgs, config: &Config) -> Result<Exit, CliError> {
 pub(super) fn remembered(args: &RememberedArgs, config: &Config) -> Result<Exit, CliError> {
     let Some(desk) = Desk::open(config)? else { return none(args.json, &nothing(config)?) };
     let found = desk.queue.remembered_list().map_err(fault)?;
+    let redactor = redactor(config, Warned::Here);
+    let found: Vec<_> = found.into_iter().map(|it| redacted::remembered(it, &redactor)).collect();
     if args.json {
         print_json_pretty(&found)?;
     } else if found.is_empty() {
@@ -89,7 +99,7 @@ pub(super) fn row(summary: &Summary, now_unix_ms: u64) -> String {
             let left = summary.expires_unix_ms.saturating_sub(now_unix_ms) / 1000;
             format!("pending, {} min {} s left", left / 60, left % 60)
         }
-        other => state_word(*other).to_owned(),
+        other => other.name().to_owned(),
     };
     let (reason, head) = (text(&summary.reason), text(&summary.arguments_head));
     // The store keeps the beginning alone, and an object that is whole ends so.
@@ -98,17 +108,6 @@ pub(super) fn row(summary: &Summary, now_unix_ms: u64) -> String {
         "{id}  {tool} for {caller} (call {call_id}): {standing}\n    why: {reason}\n    arguments: \
          {head}{cut}\n"
     )
-}
-
-/// The word for a state.
-pub(super) fn state_word(state: ApprovalState) -> &'static str {
-    match state {
-        ApprovalState::Pending => "pending",
-        ApprovalState::Decided => "decided",
-        ApprovalState::Used => "used",
-        ApprovalState::Expired => "expired",
-        ApprovalState::Withdrawn => "withdrawn",
-    }
 }
 
 fn remembered_row(remembered: &Remembered) -> String {

@@ -31,7 +31,7 @@ pub(super) async fn revoke(args: RevokeArgs, config: &Config) -> Result<Exit, Cl
     };
     let (mut lines, mut unrecorded) = (Vec::new(), None);
     for id in args.ids {
-        let revoked = desk.queue.revoke(&id).map_err(fault)?;
+        let revoked = desk.queue.revoke(&id, &approver()).map_err(fault)?;
         lines.push(Line { id, revoked });
     }
     match open_audit(config) {

@@ -10,15 +10,17 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::WatchArgs;
 use super::desk::{Desk, fault};
-use super::list::{row, state_word};
+use super::list::row;
 use crate::config::Config;
 use crate::contract::approval::{ApprovalEntry, ApprovalState, Approver};
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::{ApprovalId, ToolId};
-use crate::events::unix_ms;
+use crate::events::{Redactor, unix_ms};
 use crate::frontends::cli::error::CliError;
 use crate::frontends::cli::exit::Exit;
+use crate::frontends::cli::redacted;
 use crate::frontends::cli::show::{json_for_terminal, print_to_reader, tell};
+use crate::frontends::cli::start::{Warned, redactor};
 use crate::frontends::cli::time::utc;
 use crate::gate::approval::ApprovalSettings;
 use crate::storage::{ApprovalStore as _, ListFilter, Revision, Summary};
@@ -52,6 +54,7 @@ pub(super) async fn watch(args: &WatchArgs, config: &Config) -> Result<Exit, Cli
         .map_err(|error| CliError::Machine(format!("Ctrl-C can't be watched: {error}")))?;
     let mut watching = Watching {
         desk: Desk::open_for_later(config)?,
+        redactor: redactor(config, Warned::Here),
         seen: None,
         last: 0,
         pending: BTreeMap::new(),
@@ -87,7 +90,7 @@ fn tell_news(news: &News, json: bool) -> Result<bool, CliError> {
                 (Some(decision), Some(by)) => {
                     format!("answered `{decision}` by {}", clipped_line(&by.name, NAME_MAX_LEN))
                 }
-                _ => state_word(*state).to_owned(),
+                _ => state.name().to_owned(),
             };
             format!("{}  {id}  {tool}: {how}\n", utc(*at_unix_ms))
         }
@@ -96,6 +99,7 @@ fn tell_news(news: &News, json: bool) -> Result<bool, CliError> {
 
 struct Watching {
     desk: Desk,
+    redactor: Redactor,
     seen: Option<Revision>,
     /// The number of the last request that was told of.
     last: u64,
@@ -121,7 +125,7 @@ impl Watching {
             // At the beginning, what has ended is history.
             if summary.state == ApprovalState::Pending || before.is_some() {
                 self.pending.insert(summary.id.clone(), summary.tool.clone());
-                news.push(News::Asked(summary));
+                news.push(News::Asked(redacted::summary(summary, &self.redactor)));
             }
         }
         let waiting = store.list(&ListFilter::pending()).map_err(fault)?;

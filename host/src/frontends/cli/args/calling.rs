@@ -111,13 +111,7 @@ pub(in crate::frontends::cli) struct CallerArgs {
     pub(in crate::frontends::cli) name: Option<String>,
     /// Trust the caller no further than this. It can only lower what the configuration says, which
     /// for `cli` is FULL by itself.
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        ignore_case = true,
-        value_parser = PossibleValuesParser::new(LEVELS)
-            .map(|level| PermissionLevel::parse_or_read_only(Some(&level.to_uppercase())))
-    )]
+    #[arg(long, value_name = "LEVEL", ignore_case = true, value_parser = level())]
     pub(in crate::frontends::cli) level: Option<PermissionLevel>,
     /// The session that the calls belong to: an approval can be for all of it.
     #[arg(long, value_name = "ID", value_parser = parse_label)]
@@ -141,6 +135,12 @@ pub(in crate::frontends::cli) struct CallerArgs {
     /// declined.
     #[arg(long, action = ArgAction::SetTrue, conflicts_with = "approvals")]
     pub(in crate::frontends::cli) yes: bool,
+}
+
+/// Reads the name of a level, in whatever case.
+pub(in crate::frontends::cli) fn level() -> impl TypedValueParser<Value = PermissionLevel> {
+    PossibleValuesParser::new(LEVELS)
+        .map(|level| PermissionLevel::parse_or_read_only(Some(&level.to_uppercase())))
 }
 
 /// The names of the levels.

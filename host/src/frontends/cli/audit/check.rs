@@ -1,19 +1,53 @@
 //! `belljar audit verify` and `head`.
+//!
+//! Looks before anything is taken into the log, which may cut what is to be told of; a log that isn't
+//! sound is left as it is.
 
 use std::path::Path;
 
 use serde_json::json;
 
 use super::read::fault;
-use super::{HeadArgs, VerifyArgs};
+use super::{HeadArgs, VerifyArgs, take_in};
+use crate::config::Config;
 use crate::events::{Head, JournalError, Verified, VerifyError};
 use crate::frontends::cli::error::CliError;
 use crate::frontends::cli::exit::Exit;
 use crate::frontends::cli::show::{print, print_json_pretty, tell};
 
-/// Checks the chain. A log that isn't whole is an answer; one that can't be read is none.
-pub(super) fn verify(args: &VerifyArgs, folder: &Path) -> Result<Exit, CliError> {
-    let problem = match crate::events::verify(folder, args.head) {
+/// What is wrong with the log, as the inner error. One that can't be read is no answer.
+fn checked(
+    folder: &Path,
+    expected: Option<Head>,
+    config: &Config,
+) -> Result<Result<Verified, String>, CliError> {
+    let found = look(folder, expected)?;
+    let Ok(before) = &found else { return Ok(found) };
+    let unfinished = before.unfinished_bytes;
+    if !take_in(config) {
+        return Ok(found);
+    }
+    if unfinished > 0 {
+        tell(&format!(
+            "note: {unfinished} bytes at the end were an entry that wasn't whole, and are cut off now"
+        ));
+    }
+    look(folder, expected)
+}
+
+fn look(folder: &Path, expected: Option<Head>) -> Result<Result<Verified, String>, CliError> {
+    match crate::events::verify(folder, expected) {
+        Ok(verified) => Ok(Ok(verified)),
+        Err(VerifyError::Journal(error)) if !matches!(error, JournalError::Damaged { .. }) => {
+            Err(fault(&error))
+        }
+        Err(problem) => Ok(Err(problem.to_string())),
+    }
+}
+
+/// Checks the chain. A log that isn't whole is an answer.
+pub(super) fn verify(args: &VerifyArgs, folder: &Path, config: &Config) -> Result<Exit, CliError> {
+    let problem = match checked(folder, args.head, config)? {
         Ok(verified) => {
             if args.json {
                 print_json_pretty(&json!({"sound": true, "log": verified}))?;
@@ -22,17 +56,18 @@ pub(super) fn verify(args: &VerifyArgs, folder: &Path) -> Result<Exit, CliError>
             }
             return Ok(Exit::Success);
         }
-        Err(VerifyError::Journal(error)) if !matches!(error, JournalError::Damaged { .. }) => {
-            return Err(fault(&error));
-        }
-        Err(problem) => problem.to_string(),
+        Err(problem) => problem,
     };
     if args.json {
         print_json_pretty(&json!({"sound": false, "problem": problem}))?;
     } else {
-        tell(&format!("error: the log is not sound: {problem}"));
+        tell_unsound(&problem);
     }
     Ok(Exit::SaidNo)
+}
+
+fn tell_unsound(problem: &str) {
+    tell(&format!("error: the log is not sound: {problem}"));
 }
 
 fn sound(verified: &Verified, compared: bool) -> String {
@@ -62,9 +97,16 @@ fn sound(verified: &Verified, compared: bool) -> String {
     text
 }
 
-/// Prints the last entry's number and hash.
-pub(super) fn head(args: &HeadArgs, folder: &Path) -> Result<Exit, CliError> {
-    let head = crate::events::head(folder).map_err(|error| fault(&error))?;
+/// Prints the last entry's number and hash, also of a log that isn't sound: what was there is better
+/// compared with something.
+pub(super) fn head(args: &HeadArgs, folder: &Path, config: &Config) -> Result<Exit, CliError> {
+    let (head, exit) = match checked(folder, None, config)? {
+        Ok(verified) => (verified.head, Exit::Success),
+        Err(problem) => {
+            tell_unsound(&problem);
+            (crate::events::head(folder).map_err(|error| fault(&error))?, Exit::SaidNo)
+        }
+    };
     let Some(head) = head else {
         let why = "nothing has been recorded yet, so there is no last entry";
         return Err(CliError::Refused(why.to_owned()));
@@ -74,5 +116,5 @@ pub(super) fn head(args: &HeadArgs, folder: &Path) -> Result<Exit, CliError> {
     } else {
         print(&format!("{}:{}\n", head.seq, head.hash))?;
     }
-    Ok(Exit::Success)
+    Ok(exit)
 }

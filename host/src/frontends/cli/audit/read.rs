@@ -12,7 +12,7 @@ use super::{ExportArgs, ShowArgs};
 use crate::events::{Entry, Filter, JournalError, read};
 use crate::frontends::cli::error::CliError;
 use crate::frontends::cli::exit::Exit;
-use crate::frontends::cli::replace::replace_by;
+use crate::frontends::cli::replace::{PRIVATE, replace_by};
 use crate::frontends::cli::show::{
     json_for_terminal, print, print_json_pretty, print_to_reader, tell,
 };
@@ -49,7 +49,8 @@ pub(super) fn export(args: &ExportArgs, folder: &Path) -> Result<Exit, CliError>
             print_to_reader(&(json_for_terminal(&entry.json) + "\n"))
         });
     };
-    replace_by(out, |file| {
+    // It holds arguments, as the log does, which nobody else may read either.
+    replace_by(out, PRIVATE, |file| {
         each(folder, filter, |entry| {
             let written =
                 file.write_all(entry.json.as_bytes()).and_then(|()| file.write_all(b"\n"));

@@ -12,7 +12,6 @@ use crate::contract::arguments::{ArgumentBounds, ArgumentsError, parse};
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::CallId;
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
-use crate::contract::limits::LimitKind;
 use crate::frontends::cli::args::LEVELS;
 use crate::frontends::cli::caller::Caller;
 use crate::gate::{narrow_level, narrow_tools};
@@ -91,10 +90,9 @@ impl Asked {
 pub(super) fn read_request(line: Line) -> Request {
     let number = line.number;
     let members = line.text.and_then(|text| {
-        let bounds = ArgumentBounds {
-            bytes: LINE_MAX_LEN,
-            depth: usize::try_from(LimitKind::ArgumentDepth.facts().ceiling).unwrap_or(usize::MAX),
-        };
+        // The line's own object is one level more than its arguments have.
+        let depth = ArgumentBounds::widest().depth.saturating_add(1);
+        let bounds = ArgumentBounds { bytes: LINE_MAX_LEN, depth };
         parse(&text, bounds).map_err(|error| format!("line {number} {}", no_object(&error)))
     });
     let mut members = match members {

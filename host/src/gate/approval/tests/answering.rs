@@ -95,10 +95,10 @@ fn t34_always_survives_a_restart_and_is_listed_and_revocable() {
     assert!(covered(&after));
     let listed = after.queue.remembered_list().unwrap();
     assert_eq!((&listed[0].id, &listed[0].approver), (&ids[0], &approver()));
-    assert!(after.queue.revoke(&ids[0]).unwrap());
+    assert!(after.queue.revoke(&ids[0], &approver()).unwrap());
     assert!(!covered(&after));
     assert_eq!(after.count(|kind| matches!(kind, EventKind::ApprovalRevoked { .. })), 1);
-    assert!(!after.queue.revoke(&ids[0]).unwrap());
+    assert!(!after.queue.revoke(&ids[0], &approver()).unwrap());
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,7 +113,7 @@ async fn what_another_process_remembers_or_revokes_is_seen_within_a_moment() {
     other.decide(&ids[0], always(RememberScope::Tool)).unwrap();
     tokio::time::advance(moment).await;
     assert!(covered());
-    other.queue.revoke(&ids[0]).unwrap();
+    other.queue.revoke(&ids[0], &approver()).unwrap();
     tokio::time::advance(moment).await;
     assert!(!covered());
 }

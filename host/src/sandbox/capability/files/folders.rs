@@ -3,8 +3,11 @@
 //! The opened folder, not its path, is what a grant means from then on: a folder that is renamed or
 //! replaced on the host later is still the one that was granted.
 
-use std::path::Path;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemView as _};
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
@@ -51,6 +54,33 @@ impl WasiView for Template {
     }
 }
 
+/// A folder that was found without following any link, by which it is opened.
+struct Held {
+    folder: OwnedFd,
+}
+
+impl Held {
+    /// A path that leads to this very folder, wherever its name leads by now.
+    fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
+    }
+}
+
+/// A grant names its folder without links. What was checked may have been replaced by a link since,
+/// by somebody who may write there; then this isn't the folder that was granted.
+fn hold(host: &Path) -> Result<Held, String> {
+    let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
+    let opened = match openat2(CWD, host, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // Linux before 5.6, and kernels that stand in for it.
+        Err(Errno::NOSYS) => openat(CWD, host, flags, Mode::empty()),
+        opened => opened,
+    };
+    opened.map(|folder| Held { folder }).map_err(|error| match error {
+        Errno::LOOP => "a part of it has become a link".to_owned(),
+        other => std::io::Error::from(other).to_string(),
+    })
+}
+
 impl Folders {
     /// Opens every granted folder.
     ///
@@ -59,16 +89,16 @@ impl Folders {
     pub(crate) fn open(grants: &Grants) -> Result<Self, FolderError> {
         let mut builder = WasiCtx::builder();
         for dir in grants.dirs() {
-            refuse_processes(&dir.host)
-                .map_err(|reason| FolderError { guest: dir.guest.clone(), reason })?;
+            let refused = |reason| FolderError { guest: dir.guest.clone(), reason };
+            let held = hold(&dir.host).map_err(refused)?;
+            refuse_processes(&held.path()).map_err(refused)?;
             let perms = match dir.mode {
                 DirMode::ReadOnly => FsPerms::ReadOnly,
                 DirMode::ReadWrite => FsPerms::ReadWrite,
             };
-            builder.preopened_dir(&dir.host, &dir.guest, perms).map_err(|error| FolderError {
-                guest: dir.guest.clone(),
-                reason: error.root_cause().to_string(),
-            })?;
+            builder
+                .preopened_dir(held.path(), &dir.guest, perms)
+                .map_err(|error| refused(error.root_cause().to_string()))?;
         }
         let mut template = Template(builder.build(), ResourceTable::new());
         let opened = template.filesystem().ctx.clone();
@@ -83,5 +113,39 @@ impl Folders {
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::contract::grants::DirGrant;
+
+    fn open(host: &Path) -> Result<Folders, FolderError> {
+        let mut grants = Grants::default();
+        let (host, guest) = (host.to_owned(), "/w".to_owned());
+        grants.add_dir(DirGrant { host, guest, mode: DirMode::ReadOnly }).unwrap();
+        Folders::open(&grants)
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_after_it_was_granted_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        let (mine, theirs) = (root.join("mine"), root.join("theirs"));
+        fs::create_dir_all(mine.join("out")).unwrap();
+        fs::create_dir_all(theirs.join("out")).unwrap();
+        open(&mine.join("out")).unwrap();
+        fs::remove_dir(mine.join("out")).unwrap();
+        symlink("../theirs/out", mine.join("out")).unwrap();
+        let error = open(&mine.join("out")).unwrap_err().to_string();
+        assert!(error.contains("become a link"), "{error}");
+        fs::remove_dir_all(&mine).unwrap();
+        symlink("theirs", &mine).unwrap();
+        assert!(open(&mine.join("out")).is_err(), "nor one that lies behind a link");
+        assert!(!error.contains(&*root.to_string_lossy()), "{error}");
     }
 }

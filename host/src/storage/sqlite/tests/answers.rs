@@ -229,10 +229,33 @@ fn t34_what_is_remembered_survives_a_restart_is_listed_and_revocable() {
     assert_eq!(store.remembered(MADE + 50).unwrap(), [remembered(1)]);
     assert_eq!(store.state(&id(2)).unwrap(), ApprovalState::Pending, "still asked");
     let before = store.remembered_mark().unwrap();
-    assert!(store.revoke(&id(1)).unwrap());
-    assert!(!store.revoke(&id(1)).unwrap());
+    assert!(store.revoke(&id(1), MADE + 60).unwrap());
+    assert!(!store.revoke(&id(1), MADE + 60).unwrap());
     assert_ne!(store.remembered_mark().unwrap(), before);
     assert_eq!(store.remembered(MADE + 50).unwrap(), []);
+}
+
+#[test]
+fn what_a_revoked_answer_answered_admits_no_call_that_has_not_taken_it() {
+    let store = memory();
+    for number in 1..=4 {
+        assert_eq!(store.insert_shared(&request(number), MADE).unwrap(), Inserted::New);
+    }
+    let along = Decided { along: Some(id(1)), ..once() };
+    store.decide(&id(1), &once(), Some(&remembered(1))).unwrap();
+    store.decide(&id(2), &along, None).unwrap();
+    store.decide(&id(3), &along, None).unwrap();
+    store.decide(&id(4), &once(), None).unwrap();
+    store.take(&id(3), &request(3).binding, MADE + 20).unwrap();
+    assert!(store.revoke(&id(1), MADE + 30).unwrap());
+    for number in [1, 2] {
+        let late = store.take(&id(number), &request(number).binding, MADE + 40).unwrap_err();
+        assert_eq!(late, StorageError::Withdrawn { id: id(number), reason: "revoked".into() });
+    }
+    let again = ApprovalRequest { binding: request(1).binding, ..request(5) };
+    assert_eq!(store.insert_shared(&again, MADE + 40).unwrap(), Inserted::New, "asked anew");
+    assert_eq!(store.state(&id(3)).unwrap(), ApprovalState::Used);
+    assert!(store.take(&id(4), &request(4).binding, MADE + 40).is_ok(), "named by itself");
 }
 
 #[test]

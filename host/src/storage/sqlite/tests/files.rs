@@ -152,8 +152,11 @@ fn a_database_of_another_program_is_left_alone() {
     other.execute_batch("CREATE TABLE songs (name TEXT)").unwrap();
     drop(other);
     set_mode(&path, 0o600);
+    let before = std::fs::read(&path).unwrap();
     let error = SqliteStore::open(&path).unwrap_err();
     assert!(matches!(error, StorageError::NotOurs { .. }), "{error}");
+    assert!(std::fs::read(&path).unwrap() == before, "it was changed");
+    assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
 }
 
 #[test]

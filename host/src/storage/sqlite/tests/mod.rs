@@ -56,7 +56,7 @@ fn approver() -> Approver {
 }
 
 fn decided(decision: ApprovalDecision) -> Decided {
-    Decided { decision, approver: approver(), at_unix_ms: MADE + 10 }
+    Decided { decision, approver: approver(), at_unix_ms: MADE + 10, along: None }
 }
 
 fn remembered(number: usize) -> Remembered {
