@@ -187,7 +187,9 @@ fn own_folders(setup: &Setup) -> OwnFolders {
     own.add(setup.code_folder.as_deref(), "its compiled code");
     own.add(config.state.as_deref(), "its approvals and its audit log");
     own.add(config.audit.path.as_deref(), "its audit log");
-    own.add(config.file.as_deref(), "its configuration");
+    for place in &config.places {
+        own.add(Some(place), "its configuration");
+    }
     own
 }
 

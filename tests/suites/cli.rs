@@ -12,6 +12,7 @@ mod place;
 mod policy;
 mod prompt;
 mod queue;
+mod secrets;
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use belljar::app::{App, Setup, StartError};
-use belljar::config::{Sources, from_text};
+use belljar::config::{Sources, Surroundings, from_text, load};
 use belljar::contract::descriptor::ToolDescriptor;
 use belljar::contract::grants::DirMode;
 use belljar::contract::invocation::{PermissionLevel, ToolInvocation};
@@ -195,6 +195,35 @@ fn no_plugin_may_write_where_belljar_keeps_what_is_its_own() {
     let refused = writable(folder.path()).unwrap_err();
     assert!(refused.to_string().contains("its configuration"), "{refused}");
     writable(&beside).unwrap();
+}
+
+#[test]
+fn no_link_on_the_way_to_belljars_own_may_be_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let (links, real) = (folder.path().join("links"), folder.path().join("real"));
+    fs::create_dir(&links).unwrap();
+    fs::create_dir(&real).unwrap();
+    symlink(&real, links.join("state")).unwrap();
+    let text = format!(
+        "state = {:?}\n[grants]\ndirs = [{{ path = {links:?}, mode = \"rw\" }}]\n",
+        links.join("state/belljar")
+    );
+    let refused = belljar::app::start(&configured(folder.path(), &text)).unwrap_err();
+    assert!(refused.to_string().contains("its approvals"), "{refused}");
+}
+
+#[test]
+fn no_plugin_may_make_the_configuration_that_isnt_there_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("config");
+    fs::create_dir(&home).unwrap();
+    let place = Some(home.clone().into_os_string());
+    let surroundings = Surroundings { xdg_config_home: place, ..Surroundings::default() };
+    let config = load(&Sources { surroundings, ..Sources::default() }).unwrap();
+    assert_eq!(config.file, None);
+    let dirs = vec![super::harness::dir(&home, DirMode::ReadWrite)];
+    let refused = belljar::app::start(&Setup { config, dirs, ..builtins() }).unwrap_err();
+    assert!(refused.to_string().contains("its configuration"), "{refused}");
 }
 
 #[test]

@@ -13,11 +13,24 @@ use crate::contract::grants::{DirGrant, DirMode, EnvGrant, Grants};
 pub(super) struct OwnFolders(Vec<(PathBuf, &'static str)>);
 
 impl OwnFolders {
-    /// Adds one, with words for what is kept there. It should be there already: whether a grant
-    /// holds it shows only then.
+    /// Adds one, with words for what is kept there; it needn't be there yet. Every link on the way
+    /// to it is belljar's own too: whoever can replace one decides where the way leads.
     pub(super) fn add(&mut self, place: Option<&Path>, keeps: &'static str) {
-        let Some(place) = place else { return };
-        let real = std::fs::canonicalize(place).unwrap_or_else(|_missing| place.to_owned());
+        let Some(place) = place.and_then(|place| std::path::absolute(place).ok()) else { return };
+        let (mut real, mut rest) = (PathBuf::new(), place.components());
+        while let Some(part) = rest.next() {
+            let next = real.join(part);
+            if next.is_symlink() {
+                self.0.push((next.clone(), keeps));
+            }
+            match std::fs::canonicalize(&next) {
+                Ok(found) => real = found,
+                Err(_missing) => {
+                    real = next.join(rest.as_path());
+                    break;
+                }
+            }
+        }
         self.0.push((real, keeps));
     }
 }

@@ -176,6 +176,7 @@ pub(super) fn build(table: &Table, known: &Known<'_>, problems: &mut Problems) -
     let audit = build.audit(root.under("audit"), state.as_deref());
     Config {
         file: None,
+        places: Vec::new(),
         builtins: build.builtins(root),
         limits: root.limits(),
         callers: build.callers(root),

@@ -58,14 +58,27 @@ pub fn load(sources: &Sources<'_>) -> Result<Config, ConfigError> {
         Some(place) => read::read(place)?.map(|text| (place, text)),
         None => None,
     };
+    // Also where none is: a file that appears there is the next run's.
+    let places = places(sources);
     let Some((place, text)) = found else {
-        return from_text("", Path::new("belljar.toml"), sources)
-            .map(|config| Config { file: None, ..config });
+        return from_text("", Path::new("belljar.toml"), sources).map(|config| Config {
+            file: None,
+            places,
+            ..config
+        });
     };
     // An option's path may begin at the current directory; what the file names begins at the file.
     let path = std::path::absolute(&place.path)
         .map_err(|error| ConfigError::read(&place.path, place.named_by.words(), error))?;
-    from_text(&text, &path, sources)
+    let config = from_text(&text, &path, sources)?;
+    Ok(Config { places: places.into_iter().chain([path]).collect(), ..config })
+}
+
+/// Where a configuration is looked for, with an option or without.
+fn places(sources: &Sources<'_>) -> Vec<PathBuf> {
+    let nameless = Surroundings { belljar_config: None, ..sources.surroundings.clone() };
+    let places = [locate(None, &sources.surroundings), locate(None, &nameless)];
+    places.into_iter().flatten().flatten().map(|place| place.path).collect()
 }
 
 /// Checks a configuration's text, as if it had been read from `path`.
@@ -86,6 +99,7 @@ pub fn from_text(text: &str, path: &Path, sources: &Sources<'_>) -> Result<Confi
         return Err(ConfigError::Wrong(problems.finish()));
     }
     config.file = Some(path.to_owned());
+    config.places = vec![path.to_owned()];
     config.effective = effective::effective(&name, &table, &derived(&config));
     Ok(config)
 }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::shown_path;
 use super::settings::{Config, Finding};
@@ -120,7 +120,7 @@ impl SecretSettings {
     }
 }
 
-fn read_file(path: &PathBuf) -> std::io::Result<String> {
+fn read_file(path: &Path) -> std::io::Result<String> {
     let file = super::read::open(path)?;
     if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("it is no regular file"));

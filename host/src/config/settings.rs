@@ -26,6 +26,8 @@ pub type LimitValues = Vec<(LimitKind, u64)>;
 pub struct Config {
     /// The file it comes from; `None`: there is none and everything is default.
     pub file: Option<PathBuf>,
+    /// Where a configuration is, or would be looked for: no plugin may write there.
+    pub places: Vec<PathBuf>,
     /// The folder for approvals and the audit log; `None`: none is named and the user has no home.
     pub state: Option<PathBuf>,
     /// Which builtins are loaded.

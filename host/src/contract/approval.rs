@@ -271,6 +271,9 @@ pub struct Remembered {
     /// The caller it was given to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
+    /// The user it acted for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
     /// The user whose rights the tool ran with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_user_id: Option<String>,

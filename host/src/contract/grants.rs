@@ -127,13 +127,14 @@ pub struct GrantsRecord {
 }
 
 impl GrantsRecord {
-    /// Whether everything here was already given by `other`: no folder outside its folders or with
-    /// more rights, no variable that is new or changed.
+    /// Whether everything here was already given by `other`: no folder but its folders, at their
+    /// places and with no more rights, no variable that is new or changed. A folder inside one of
+    /// them isn't the same: the same path would lead the guest to another file.
     pub fn is_within(&self, other: &Self) -> bool {
         let held = |dir: &DirGrant| {
             other.dirs.iter().any(|wider| {
                 dir.guest == wider.guest
-                    && dir.host.starts_with(&wider.host)
+                    && dir.host == wider.host
                     && (dir.mode == wider.mode || wider.mode == DirMode::ReadWrite)
             })
         };
@@ -308,7 +309,7 @@ mod tests {
         };
         let (ro, rw) = (record("/a", DirMode::ReadOnly), record("/a", DirMode::ReadWrite));
         assert!(ro.is_within(&ro) && ro.is_within(&rw) && !rw.is_within(&ro));
-        assert!(record("/a/b", DirMode::ReadOnly).is_within(&ro));
+        assert!(!record("/a/b", DirMode::ReadOnly).is_within(&ro));
         assert!(!record("/ab", DirMode::ReadOnly).is_within(&ro));
         assert!(GrantsRecord::default().is_within(&ro) && !ro.is_within(&GrantsRecord::default()));
         let mut other_value = ro.clone();

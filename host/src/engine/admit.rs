@@ -290,10 +290,6 @@ fn mark_of(entry: &ApprovalEntry, what: &str) -> ApprovalMark {
 /// Where things are on this machine is for the log alone.
 fn unasked(error: &ApprovalError) -> Refused {
     tracing::warn!("nobody could be asked: {error}");
-    let error = match error {
-        ApprovalError::Storage(error) => error.without_path(),
-        other => other.to_string(),
-    };
-    let why = format!("nobody could be asked, so the call was declined: {error}");
+    let why = format!("nobody could be asked, so the call was declined: {}", error.without_path());
     Refused::new(Outcome::ApprovalDeclined, why)
 }

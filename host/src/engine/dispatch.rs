@@ -169,6 +169,21 @@ impl Engine {
         cancel: CancellationToken,
         on_result: impl FnMut(usize, &ToolResult) + Send,
     ) -> Vec<ToolResult> {
+        let asked: Vec<_> = calls.iter().map(without_arguments).collect();
+        let results = self.run_planned(self.planned(calls), cancel, on_result).await;
+        let mut told = Vec::with_capacity(results.len());
+        for (call, result) in asked.iter().zip(results) {
+            // What never came to a call of its own (it shares another's answer, or the batch was
+            // cancelled before it) is recorded and told like any other that didn't run.
+            told.push(match result.duration_ms {
+                Some(_) => result,
+                None => OpenCall::new(&self.0, call, Slot::alone()).finish(result).await,
+            });
+        }
+        told
+    }
+
+    fn planned(&self, calls: Vec<ToolInvocation>) -> Vec<BatchCall> {
         let shared = self.0.as_ref();
         let mut sharing = Sharing::new(&shared.settings);
         let planned = calls.into_iter().enumerate().map(|(place, call)| {
@@ -177,10 +192,31 @@ impl Engine {
                 sharing.repeats(place, &call, tool.as_ref().map(|tool| tool.descriptor.as_ref()));
             BatchCall { shares: repeats, ..BatchCall::new(call, tool.as_ref(), &shared.parallel) }
         });
-        let at_once = NonZeroUsize::new(shared.settings.concurrency).unwrap_or(NonZeroUsize::MIN);
-        let run = |call, cancel, slot| self.call_in(slot, call, cancel);
-        run_batch(planned.collect(), at_once, &cancel, run, on_result).await
+        planned.collect()
     }
+
+    async fn run_planned(
+        &self,
+        planned: Vec<BatchCall>,
+        cancel: CancellationToken,
+        on_result: impl FnMut(usize, &ToolResult) + Send,
+    ) -> Vec<ToolResult> {
+        let at_once = NonZeroUsize::new(self.0.settings.concurrency).unwrap_or(NonZeroUsize::MIN);
+        let run = |call, cancel, slot| self.call_in(slot, call, cancel);
+        run_batch(planned, at_once, &cancel, run, on_result).await
+    }
+}
+
+/// A call as far as its record needs it; arguments can be long.
+fn without_arguments(call: &ToolInvocation) -> ToolInvocation {
+    let mut shell = ToolInvocation::new(call.call_id.clone(), call.tool_name.clone(), "");
+    shell.caller.clone_from(&call.caller);
+    shell.session_id.clone_from(&call.session_id);
+    shell.user_id.clone_from(&call.user_id);
+    shell.execution_user_id.clone_from(&call.execution_user_id);
+    shell.workspace.clone_from(&call.workspace);
+    shell.permission_level = call.permission_level;
+    shell
 }
 
 /// What a call is made within.

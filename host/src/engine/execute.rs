@@ -60,8 +60,12 @@ pub(super) async fn execute(
         || call.idempotency_key.is_some()
         || !prepared.tool.descriptor.effects.read_only.is_proven();
     open.synced = durable;
-    let started = record::started(shared, call, &open.caller, &prepared, &mark, durable);
+    let started = record::started(shared, call, &open.caller, &prepared, &mark);
     open.entry = in_time(open, &prepared.limits, within, started).await?;
+    // The entry is kept first: a call that ends while the disk is awaited has one ending.
+    if let Some(entry) = open.entry.as_ref().filter(|_| durable) {
+        in_time(open, &prepared.limits, within, record::synced(entry)).await?;
+    }
     // After the record, so that whoever recovers from a crash knows of every key that is held.
     let claimed = claim(shared, call, &prepared, came);
     match in_time(open, &prepared.limits, within, claimed).await? {

@@ -31,8 +31,9 @@ pub(super) struct Prepared {
 /// is beside it, neither that it exists nor what arguments it takes.
 pub(super) fn look_up(shared: &Shared, call: &ToolInvocation) -> Result<FoundTool, Refused> {
     let resolved = resolve(shared.lookup.as_ref(), call);
-    let names = resolved.names(call);
-    if let Some(refusal) = gate::refuse_unlisted(&names, call.allowed_tools.as_deref()) {
+    if let Some(allowed) = call.allowed_tools.as_deref()
+        && let Some(refusal) = gate::refuse_unlisted(&resolved.names(call), Some(allowed))
+    {
         return Err(refusal.into());
     }
     match resolved {

@@ -10,18 +10,17 @@ use crate::contract::invocation::ToolInvocation;
 use crate::contract::outcome::Outcome;
 use crate::events::{CallStarted, JournalError, OpenEntry};
 
-/// Writes that a call runs next. `durable`: it is on the disk before this returns.
+/// Writes that a call runs next.
 pub(super) async fn started(
     shared: &Shared,
     call: &ToolInvocation,
     caller: &CallerContext,
     prepared: &Prepared,
     mark: &ApprovalMark,
-    durable: bool,
 ) -> Result<Option<OpenEntry>, Refused> {
     let Some(journal) = &shared.journal else { return Ok(None) };
     let tool = &prepared.tool.descriptor;
-    let key_hash = key_hash(call);
+    let key_hash = key_hash(call, &prepared.grants);
     let record = CallStarted {
         call_id: &call.call_id,
         tool_name: &call.tool_name,
@@ -34,7 +33,12 @@ pub(super) async fn started(
         trace_parent: call.trace_parent.as_deref(),
         idempotency_key_hash: key_hash.as_ref(),
     };
-    journal.begin(record, durable).await.map(Some).map_err(|error| unwritten(&error))
+    journal.begin(record).await.map(Some).map_err(|error| unwritten(&error))
+}
+
+/// Waits until the start is on the disk.
+pub(super) async fn synced(entry: &OpenEntry) -> Result<(), Refused> {
+    entry.sync().await.map_err(|error| unwritten(&error))
 }
 
 /// What can't be recorded isn't run. Where the log lies is no caller's business.

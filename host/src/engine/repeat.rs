@@ -9,6 +9,7 @@ use super::dispatch::Shared;
 use super::prepare::Prepared;
 use super::refused::Refused;
 use crate::contract::decision::{ApprovalMark, ApprovedBy};
+use crate::contract::grants::Grants;
 use crate::contract::ids::{CallId, Digest};
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::outcome::{Executed, Outcome};
@@ -80,17 +81,18 @@ fn key_of(call: &ToolInvocation, prepared: &Prepared) -> Option<ResultKey> {
         caller: call.caller.clone(),
         tool: tool.id.clone(),
         plugin_digest: tool.plugin.digest,
-        key_hash: key_hash(call)?,
+        key_hash: key_hash(call, &prepared.grants)?,
     })
 }
 
-/// The SHA-256 of a call's key, if it has one, and of whose it is: what a tool may use can depend on
-/// the user and the workspace, so their results are none of another's.
-pub(super) fn key_hash(call: &ToolInvocation) -> Option<Digest> {
+/// The SHA-256 of a call's key, if it has one, with whose it is and what the call may use: a result
+/// under other grants, or another user's, is none of this call's.
+pub(super) fn key_hash(call: &ToolInvocation, grants: &Grants) -> Option<Digest> {
     let key = call.idempotency_key.as_deref()?;
     let whose = [&call.user_id, &call.execution_user_id, &call.workspace];
-    let text = serde_json::to_vec(&(key, whose)).ok()?;
-    Some(Digest::of(&text))
+    // Not JSON, which has no form for a folder whose path isn't UTF-8.
+    let text = format!("{:?}", (key, whose, grants.record()));
+    Some(Digest::of(text.as_bytes()))
 }
 
 /// What a claim means for its call: `None`, and it may run; the result of an earlier one; a refusal.

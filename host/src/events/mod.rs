@@ -16,8 +16,7 @@ pub use event::{CallReport, Event, EventKind, Verdict};
 pub use journal::{
     ApprovalDecided, ApprovalRequested, CallFinished, CallRefused, CallStarted, CutOffListener,
     Entries, Entry, Filter, Head, InterruptedCall, Journal, JournalError, JournalOptions,
-    OpenEntry, Record, Recovered, Retention, Verified, VerifyError, head, read, read_last, recover,
-    verify,
+    OpenEntry, Record, Recovered, Retention, Verified, VerifyError, head, read, recover, verify,
 };
 pub use redact::{Redactor, SECRET_MIN_LEN};
 pub use sink::{BusSink, Dropped};

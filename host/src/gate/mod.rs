@@ -25,9 +25,8 @@ pub use allowed::refuse_unlisted;
 pub use assessor::{AssessorError, EffectsAssessor, Risk, RiskAssessor};
 pub use explain::{Explanation, apply_remembered, explain};
 pub use narrow::{narrow_level, narrow_tools};
-pub use pattern::{PATTERN_MAX_LEN, Pattern, PatternError};
-pub use policy::{GLOBS_MAX_LEN, Policy, PolicyError, RULES_MAX_LEN};
-pub use rules::{RULE_NAME_MAX_LEN, RULE_REASON_MAX_LEN};
+pub use pattern::{Pattern, PatternError};
+pub use policy::{Policy, PolicyError, RULES_MAX_LEN};
 pub use settings::{
     EffectConditions, Globs, KeySettings, LevelName, PolicySettings, RuleAction, RuleSettings,
 };

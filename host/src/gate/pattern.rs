@@ -6,7 +6,7 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Longest pattern, in bytes. Bounds what one rule can make the host compile.
-pub const PATTERN_MAX_LEN: usize = 1024;
+const PATTERN_MAX_LEN: usize = 1024;
 
 /// What a glob gives a meaning of its own.
 const SPECIAL: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
@@ -52,10 +52,23 @@ impl Pattern {
     /// # Errors
     /// See [`PatternError`].
     pub fn new(text: &str) -> Result<Self, PatternError> {
+        Self::compiled(text, false)
+    }
+
+    /// Compiles a pattern in which `*` and `?` stop at a `/`, and `**` as a whole part of a path
+    /// doesn't.
+    ///
+    /// # Errors
+    /// See [`PatternError`].
+    pub(super) fn by_parts(text: &str) -> Result<Self, PatternError> {
+        Self::compiled(text, true)
+    }
+
+    fn compiled(text: &str, literal_separator: bool) -> Result<Self, PatternError> {
         if text.len() > PATTERN_MAX_LEN {
             return Err(PatternError::TooLong(text.len()));
         }
-        Ok(Self { form: Form::new(text)?, climbs: climbs(text) })
+        Ok(Self { form: Form::new(text, literal_separator)?, climbs: climbs(text) })
     }
 
     /// Whether the whole of `text` matches.
@@ -78,24 +91,26 @@ impl Pattern {
 }
 
 impl Form {
-    fn new(text: &str) -> Result<Self, PatternError> {
+    fn new(text: &str, literal_separator: bool) -> Result<Self, PatternError> {
         let plain = |part: &str| (!part.contains(SPECIAL)).then(|| Box::<str>::from(part));
-        if text == "*" {
-            return Ok(Self::Any);
-        }
         if let Some(literal) = plain(text) {
             return Ok(Self::Literal(literal));
         }
-        if let Some(prefix) = text.strip_suffix('*').and_then(plain) {
-            return Ok(Self::Prefix(prefix));
-        }
-        if let Some(suffix) = text.strip_prefix('*').and_then(plain) {
-            return Ok(Self::Suffix(suffix));
+        if !literal_separator {
+            if text == "*" {
+                return Ok(Self::Any);
+            }
+            if let Some(prefix) = text.strip_suffix('*').and_then(plain) {
+                return Ok(Self::Prefix(prefix));
+            }
+            if let Some(suffix) = text.strip_prefix('*').and_then(plain) {
+                return Ok(Self::Suffix(suffix));
+            }
         }
         if has_wide_class(text) {
             return Err(PatternError::WideClass);
         }
-        Ok(Self::Glob(Box::new(compile(text)?)))
+        Ok(Self::Glob(Box::new(compile(text, literal_separator)?)))
     }
 }
 
@@ -106,15 +121,20 @@ fn climbs(text: &str) -> bool {
 
 /// A set of one: unlike a single matcher, it is made without a panic when the library's own bounds
 /// refuse the expression behind it.
-fn compile(text: &str) -> Result<GlobSet, PatternError> {
+fn compile(text: &str, literal_separator: bool) -> Result<GlobSet, PatternError> {
     let wrong = |error: globset::Error| PatternError::Syntax(error.kind().to_string());
-    let glob = GlobBuilder::new(text)
-        .backslash_escape(true)
-        .empty_alternates(true)
-        .literal_separator(false)
-        .build()
-        .map_err(wrong)?;
-    GlobSetBuilder::new().add(glob).build().map_err(wrong)
+    let glob = |text: &str| {
+        let mut builder = GlobBuilder::new(text);
+        builder.backslash_escape(true).empty_alternates(true).literal_separator(literal_separator);
+        builder.build().map_err(wrong)
+    };
+    let mut compiled = glob(text)?;
+    // By what follows the last dot a set sorts out most texts, and in a last `..` it sees no dot. A
+    // choice of nothing at the end keeps it from that.
+    if text.ends_with('.') {
+        compiled = glob(&format!("{text}{{,}}"))?;
+    }
+    GlobSetBuilder::new().add(compiled).build().map_err(wrong)
 }
 
 /// Whether a class holds what isn't ASCII, which the library would take apart into bytes. Reads
@@ -177,6 +197,35 @@ mod tests {
         ];
         for (pattern, text, expected) in rows {
             assert_eq!(matches(pattern, text), expected, "`{pattern}` on {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_star_by_parts_stops_at_a_slash() {
+        for (pattern, text, expected) in [
+            ("*", "a", true),
+            ("*", "a/b", false),
+            ("src/*", "src/a/b", false),
+            ("*.rs", "a/b.rs", false),
+            ("a?b", "a/b", false),
+            ("src/*.rs", "src/a.rs", true),
+            ("src/**", "src/a/b", true),
+            ("**/b.rs", "a/b.rs", true),
+            ("src/a", "src/a", true),
+        ] {
+            let matches = Pattern::by_parts(pattern).unwrap().matches(text);
+            assert_eq!(matches, expected, "`{pattern}` on {text:?}");
+        }
+        assert!(!Pattern::by_parts("*").unwrap().admits(".."));
+        assert_eq!(Pattern::by_parts("[é]*").unwrap_err(), PatternError::WideClass);
+    }
+
+    #[test]
+    fn a_text_that_ends_in_two_dots_matches_as_any_other() {
+        for (pattern, text) in [("a?/..", "ab/.."), ("[ab]/*..", "a/.."), ("**/..", "a/..")] {
+            for compiled in [Pattern::new(pattern), Pattern::by_parts(pattern)] {
+                assert!(compiled.unwrap().matches(text), "`{pattern}` on {text:?}");
+            }
         }
     }
 

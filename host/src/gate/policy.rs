@@ -17,7 +17,7 @@ use crate::contract::ids::Digest;
 /// Most rules, and most entries of gate keys: each call may meet all of them.
 pub const RULES_MAX_LEN: usize = 1000;
 /// Most globs in all: each may be compiled to an expression of its own.
-pub const GLOBS_MAX_LEN: usize = 5000;
+pub(super) const GLOBS_MAX_LEN: usize = 5000;
 
 /// Why settings are no policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -15,9 +15,9 @@ use crate::contract::escape::clipped_line;
 use crate::contract::invocation::PermissionLevel;
 
 /// Longest name of a rule, in bytes: reasons repeat it.
-pub const RULE_NAME_MAX_LEN: usize = 80;
+pub(super) const RULE_NAME_MAX_LEN: usize = 80;
 /// Longest reason of a rule, in bytes: prompts and records repeat it.
-pub const RULE_REASON_MAX_LEN: usize = 500;
+pub(super) const RULE_REASON_MAX_LEN: usize = 500;
 /// Longest part of a wrong setting that an error repeats, in bytes.
 const SHOWN_MAX_LEN: usize = 80;
 

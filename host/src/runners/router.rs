@@ -48,9 +48,11 @@ impl ToolRunner for Router {
             return AttemptEnd { end, usage, missing_grants: Vec::new() };
         };
         let mut end = self.sandbox.run(&found.sandboxed, attempt).await;
-        let plugin = self.catalog.plugin(tool.plugin.as_str());
-        let plugins = plugin.map_or(&[][..], |plugin| &plugin.needs);
-        explain(&mut end.missing_grants, &found.descriptor.needs, plugins);
+        if !end.missing_grants.is_empty() {
+            let plugin = self.catalog.plugin(tool.plugin.as_str());
+            let plugins = plugin.map_or(&[][..], |plugin| &plugin.needs);
+            explain(&mut end.missing_grants, &found.descriptor.needs, plugins);
+        }
         end
     }
 }

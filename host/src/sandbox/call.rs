@@ -4,6 +4,7 @@
 //! wasm, and a timer round the whole for the time a guest waits for the host.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -136,7 +137,8 @@ async fn run_within(
     // The guest ends by this one also when nobody waits for it any more.
     let ended = attempt.cancel.child_token();
     let within = Attempt { cancel: ended.clone(), ..attempt.clone() };
-    let guest = guest(sandbox.clone(), tool.clone(), within, gathered.clone());
+    // Its state is large: boxed it is moved once, not at every step on its way into the task.
+    let guest = Box::pin(guest(sandbox.clone(), tool.clone(), within, gathered.clone()));
     let mut running = Running {
         guest: Some(tokio::spawn(measured(guest))),
         ended,
@@ -325,8 +327,7 @@ impl Drop for Running {
 }
 
 /// Sums the time in which the guest is really polled; the rest it waits for the host.
-async fn measured(guest: impl Future<Output = Report>) -> (Report, Duration) {
-    let mut guest = std::pin::pin!(guest);
+async fn measured(mut guest: Pin<Box<impl Future<Output = Report>>>) -> (Report, Duration) {
     let mut polled = Duration::ZERO;
     let report = std::future::poll_fn(|context| {
         let began = Instant::now();

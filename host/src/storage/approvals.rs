@@ -78,6 +78,15 @@ pub struct Revision {
     pub own: u64,
 }
 
+/// What ended with a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionEnd {
+    /// Requests that nobody answered or took.
+    pub withdrawn: Vec<ApprovalId>,
+    /// Answers that were remembered for it alone.
+    pub forgotten: Vec<ApprovalId>,
+}
+
 /// Stands for all that is remembered. Numbers only rise and answers never change, so two sets with
 /// the same mark are the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -171,12 +180,11 @@ pub trait ApprovalStore: Send + Sync + Debug {
     /// A store at fault.
     fn withdraw(&self, id: &ApprovalId, reason: &str, now: u64) -> Result<bool, StorageError>;
 
-    /// Ends every request of a session and forgets what was remembered for it alone; which
-    /// requests those were.
+    /// Ends every request of a session and forgets what was remembered for it alone.
     ///
     /// # Errors
     /// A store at fault.
-    fn withdraw_session(&self, session: &str, now: u64) -> Result<Vec<ApprovalId>, StorageError>;
+    fn withdraw_session(&self, session: &str, now: u64) -> Result<SessionEnd, StorageError>;
 
     /// Differs from an earlier one where what is remembered does. Much cheaper than reading it.
     ///

@@ -8,7 +8,9 @@ mod error;
 mod results;
 mod sqlite;
 
-pub use approvals::{ApprovalStore, Inserted, ListFilter, RememberedMark, Revision, Summary};
+pub use approvals::{
+    ApprovalStore, Inserted, ListFilter, RememberedMark, Revision, SessionEnd, Summary,
+};
 pub use error::StorageError;
 pub use results::{Claim, CutOff, ResultKey, ResultStore};
 pub use sqlite::SqliteStore;

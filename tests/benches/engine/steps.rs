@@ -85,9 +85,11 @@ fn engine(lane: Lane, folder: &Path, bus: &EventBus) -> Engine {
     let approvals = ApprovalQueue::new(store.clone(), bus.clone(), unix_ms, settings, None);
     let policy = PolicySettings { enabled: lane.gate, ..PolicySettings::default() };
     let journal = lane.journal.then(|| {
-        let folder = folder.join(lane.name).join("audit");
-        std::fs::create_dir_all(&folder).expect("a folder");
-        Journal::open(&folder, JournalOptions::default(), unix_ms).expect("an audit log").0
+        let folder = folder.join(lane.name);
+        std::fs::create_dir(&folder).expect("a folder");
+        Journal::open(&folder.join("audit"), JournalOptions::default(), unix_ms)
+            .expect("an audit log")
+            .0
     });
     Engine::new(EngineParts {
         lookup: Arc::new(Only(tool(lane.read_only))),

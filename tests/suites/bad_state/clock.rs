@@ -40,7 +40,7 @@ async fn note(journal: &Journal, id: &str) {
 }
 
 fn open(folder: &Path, clock: Clock) -> Journal {
-    Journal::open(folder, JournalOptions::default(), clock).unwrap().0
+    Journal::open(&folder.join("audit"), JournalOptions::default(), clock).unwrap().0
 }
 
 #[tokio::test]
@@ -57,15 +57,16 @@ async fn the_log_keeps_its_order_and_its_chain_while_the_clock_goes_back() {
     let journal = open(folder.path(), clock);
     note(&journal, "third").await;
     journal.close().await.unwrap();
-    assert_eq!(verify(folder.path(), None).unwrap().entries, 3);
-    let entries = read(folder.path(), Filter::default()).unwrap().map(Result::unwrap);
+    assert_eq!(verify(&folder.path().join("audit"), None).unwrap().entries, 3);
+    let entries =
+        read(&folder.path().join("audit"), Filter::default()).unwrap().map(Result::unwrap);
     let told = |it: belljar::events::Entry| (it.text("callId").unwrap().to_owned(), it.at_unix_ms);
     let expected = [("first", 0), ("second", 1), ("third", 2)];
     let expected = expected.map(|(id, hours)| (id.to_owned(), NOON - hours * HOUR));
     assert_eq!(entries.map(told).collect::<Vec<_>>(), expected);
     // An entry is found by its time wherever it lies.
     let since = Filter { since_unix_ms: Some(NOON - HOUR), ..Filter::default() };
-    assert_eq!(read(folder.path(), since).unwrap().count(), 2);
+    assert_eq!(read(&folder.path().join("audit"), since).unwrap().count(), 2);
 }
 
 #[tokio::test]

@@ -184,6 +184,27 @@ fn a_log_whose_folder_takes_no_writes_is_read_as_it_is_and_that_is_said() {
 }
 
 #[test]
+fn a_log_that_is_not_sound_is_left_as_it_is_by_who_checks_it() {
+    let place = recorded();
+    let gone = place.path().join("state/audit/lanes/gone");
+    fs::create_dir_all(&gone).unwrap();
+    let path = segment(&place);
+    let mut bytes = fs::read(&path).unwrap();
+    let at = find(&bytes, b"invalid_arguments");
+    bytes[at] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    for command in ["verify", "head"] {
+        place.run(["audit", command]).refused(1, &["not sound", "entry 3"]);
+        assert!(gone.is_dir() && fs::read(&path).unwrap() == bytes, "{command}");
+    }
+    // Nothing is wrong with this one, so the lane is taken in.
+    bytes[at] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    place.run(["audit", "head"]).ends_with(0);
+    assert!(!gone.exists());
+}
+
+#[test]
 fn what_a_killed_process_left_is_taken_in_before_the_log_is_read() {
     let place = recorded();
     let folder = folder_with(&[("guest", &built::wat("sleeps"))]);

@@ -14,6 +14,23 @@ fn explain(place: &Place, args: &[&str]) -> Ran {
 }
 
 #[test]
+fn a_command_that_only_looks_refuses_the_grants_that_a_call_would() {
+    let place = Place::new("[audit]\npath = \"log\"\n");
+    let log = place.path().join("log");
+    std::fs::create_dir(&log).unwrap();
+    for (folder, keeps) in [(log, "its audit log"), (place.path().join("state"), "its approvals")] {
+        std::fs::create_dir_all(&folder).unwrap();
+        let grant = format!("{}:/x:rw", folder.display());
+        for args in
+            [&["policy", "explain", "codec.hash", HASH][..], &["tools"], &["inspect", "codec"]]
+        {
+            let ran = place.run(args.iter().chain(&["--dir", &grant]));
+            ran.refused(2, &["belljar keeps", keeps]);
+        }
+    }
+}
+
+#[test]
 fn full_lets_through_read_only_asks_and_so_does_a_rule_each_with_its_reason() {
     let place = Place::new("");
     for (args, verdict, winner) in [

@@ -191,7 +191,7 @@ fn edited_arguments_run_and_are_checked_like_any_others() {
     asked.answer(QUESTION, "e\n");
     asked.answer(MORE, "@edited.json\n");
     let result = asked.end().ends_with(3).json();
-    assert_eq!(result["outcome"], "invalid_arguments", "{result}");
+    assert_eq!(result["outcome"], "approval_declined", "{result}");
 }
 
 #[test]

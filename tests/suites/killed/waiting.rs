@@ -91,7 +91,10 @@ fn t38_a_request_whose_process_was_killed_ends_as_expired() {
     let home = Home::new("[approvals]\nhand_back = \"10m\"\nexpires = \"1s\"\n");
     // Without the third: where the request has expired before the kill, that would be cut off.
     let calls = &calls()[..2];
-    let child = home.batch("calls.jsonl", calls, &QUEUE).spawn().unwrap();
+    let mut child = home.batch("calls.jsonl", calls, &QUEUE).spawn().unwrap();
+    // The first has ended then: the two run beside each other.
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut String::new()).unwrap();
     // On a slow machine it may have expired before it is seen.
     let id = loop {
         if let Some(id) = listed(&home, "pending").pop().or_else(|| listed(&home, "expired").pop())

@@ -315,10 +315,10 @@ fn a_secret_behind_a_pipe_is_refused_at_once() {
 
 #[test]
 fn a_request_waits_a_day_at_most_as_the_queue_has_it() {
-    assert_eq!(config("[approvals]\nexpires = \"24h\"\n").approvals.expires_ms, 86_400_000);
-    let error = from_text("[approvals]\nexpires = \"25h\"\n", Path::new("b.toml"), &sources());
+    assert_eq!(config("[approvals]\nexpires = \"1440m\"\n").approvals.expires_ms, 86_400_000);
+    let error = from_text("[approvals]\nexpires = \"1441m\"\n", Path::new("b.toml"), &sources());
     let error = error.unwrap_err().to_string();
-    assert!(error.contains("approvals.expires") && error.contains("24h"), "{error}");
+    assert!(error.contains("approvals.expires") && error.contains("86400 s"), "{error}");
 }
 
 #[test]

@@ -160,12 +160,14 @@ async fn t35_a_session_approval_is_for_that_session_alone() {
 #[tokio::test(start_paused = true)]
 async fn t40_another_build_or_wider_grants_void_what_was_remembered() {
     let wider = ToolGrants::Fixed(Arc::new(folder("/srv/a", DirMode::ReadWrite)));
-    let narrower = ToolGrants::Fixed(Arc::new(folder("/srv/a/b", DirMode::ReadOnly)));
+    let elsewhere = ToolGrants::Fixed(Arc::new(folder("/srv/a/b", DirMode::ReadOnly)));
     let host = trusting(RememberScope::Tool).await;
-    host.tools.put(writer("fake.write"), narrower);
+    host.tools.put(writer("fake.write"), no_grants());
     assert_eq!(host.call(handing_back("c2", "{}")).await.outcome, Outcome::Success);
-    host.tools.put(writer("fake.write"), wider);
-    assert_eq!(host.call(handing_back("c3", "{}")).await.outcome, Outcome::ApprovalPending);
+    for (id, other) in [("c3", wider), ("c5", elsewhere)] {
+        host.tools.put(writer("fake.write"), other);
+        assert_eq!(host.call(handing_back(id, "{}")).await.outcome, Outcome::ApprovalPending);
+    }
 
     let mut host = trusting(RememberScope::Tool).await;
     host.tools.change("fake.write", |tool| tool.plugin.digest = Digest::of(b"other"));

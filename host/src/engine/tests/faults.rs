@@ -14,7 +14,7 @@ use crate::storage::{Claim, CutOff, ResultKey, ResultStore, SqliteStore, Storage
 
 #[tokio::test]
 async fn a_call_whose_start_cant_be_recorded_is_not_run() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     let (journal, _) = Journal::open(folder.path(), JournalOptions::default(), || NOW).unwrap();
     let kept = (journal.clone(), folder.path().to_owned());
     let mut host = Setup { journal: Some(kept), ..Setup::default() }.host();

@@ -7,9 +7,12 @@ use serde_json::json;
 use super::kit::*;
 use crate::contract::approval::ApprovalDecision;
 use crate::contract::attempt::ReturnCase;
+use crate::contract::grants::Grants;
 use crate::contract::ids::Digest;
 use crate::contract::invocation::ApprovalMode;
 use crate::contract::outcome::Outcome;
+use crate::engine::EngineSettings;
+use crate::engine::repeat::key_hash;
 use crate::events::{Entry, Journal, JournalOptions};
 
 struct Audited {
@@ -19,10 +22,14 @@ struct Audited {
 }
 
 fn audited() -> Audited {
-    let folder = tempfile::tempdir().unwrap();
+    audited_with(EngineSettings::default())
+}
+
+fn audited_with(settings: EngineSettings) -> Audited {
+    let folder = private_folder();
     let (journal, _) = Journal::open(folder.path(), JournalOptions::default(), || NOW).unwrap();
     let kept = (journal.clone(), folder.path().to_owned());
-    let host = Setup { journal: Some(kept), ..Setup::default() }.host();
+    let host = Setup { journal: Some(kept), settings, ..Setup::default() }.host();
     Audited { host, journal, folder }
 }
 
@@ -51,7 +58,7 @@ async fn an_entry_says_what_ran_for_whom_and_how_it_ended() {
     audited.host.runner.behave(|_| Act(0, returned(ReturnCase::Err, "no such city")));
     let mut paris = keyed(call("c1", "fake_write", r#"{"city":"Paris"}"#), "k");
     paris.trace_parent = Some("00-11-22-01".to_owned());
-    let key_hash = crate::engine::repeat::key_hash(&paris).unwrap();
+    let key_hash = key_hash(&paris, &Grants::default()).unwrap();
     let result = audited.host.call(paris).await;
     let log = audited.log().await;
     let (start, end) = (&log[0].fields, &log[1].fields);
@@ -187,4 +194,23 @@ async fn a_repeat_that_gets_a_kept_result_starts_nothing() {
     let log = audited.log().await;
     assert_eq!(kinds(&log, "c2"), ["CallRefused"]);
     assert!(log[2].text("reason").unwrap().contains("not run again"), "{}", log[2].json);
+}
+
+#[tokio::test]
+async fn what_shares_an_answer_or_never_began_is_in_the_log_and_told_as_well() {
+    let settings = EngineSettings { share_identical: true, ..EngineSettings::default() };
+    let mut audited = audited_with(settings);
+    let calls = ["a", "b"].map(|id| call(id, "fake.write", "{}")).to_vec();
+    let results = audited.host.batch(calls).await;
+    assert_eq!(results.iter().filter(|it| it.outcome == Outcome::Success).count(), 2);
+    let cancel = tokio_util::sync::CancellationToken::new();
+    cancel.cancel();
+    let never = vec![call("c", "fake.read", "{}")];
+    audited.host.engine.batch(never, cancel, |_, _| {}).await;
+    let log = audited.log().await;
+    assert_eq!(kinds(&log, "a"), ["CallStarted", "CallFinished"]);
+    for id in ["b", "c"] {
+        assert_eq!(kinds(&log, id), ["CallRefused"], "{id}");
+    }
+    assert_eq!(audited.host.told_of("ToolCallInvoke").len(), 3);
 }

@@ -8,10 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::kit::*;
 use crate::contract::approval::{ApprovalDecision, ApprovalState, RememberScope};
-use crate::contract::ids::Digest;
+use crate::contract::grants::Grants;
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
 use crate::engine::ports::ToolLookup as _;
+use crate::engine::repeat::key_hash;
 use crate::storage::{CutOff, ResultKey, ResultStore as _, SqliteStore};
 
 fn host_in(folder: &tempfile::TempDir) -> Host {
@@ -134,7 +135,7 @@ async fn t26_a_call_that_a_crash_cut_off_is_not_run_again() {
         caller: again.caller.clone(),
         tool: tool.id.clone(),
         plugin_digest: tool.plugin.digest,
-        key_hash: crate::engine::repeat::key_hash(&again).unwrap(),
+        key_hash: key_hash(&again, &Grants::default()).unwrap(),
     };
     let cut_off = CutOff { key, call_id: again.call_id.clone() };
     assert_eq!(host.store.interrupt(&[cut_off]).unwrap(), 1);

@@ -51,7 +51,7 @@ async fn t43_b2_a_watcher_that_sleeps_at_every_event_adds_nothing_and_is_told_wh
 
 #[tokio::test]
 async fn t43_the_log_has_every_end_and_every_answer_though_the_watcher_missed_most() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     let (journal, _) = Journal::open(folder.path(), JournalOptions::default(), || NOW).unwrap();
     let kept = (journal.clone(), folder.path().to_owned());
     let host = Setup { journal: Some(kept), ..Setup::default() }.host();

@@ -15,7 +15,7 @@ use super::lane::{Lane, Room};
 use super::lanes::Lanes;
 use super::log::{Locked, Log};
 use super::options::JournalOptions;
-use super::record::{Record, Writing};
+use super::record::{Interrupted, Record, Writing};
 use super::recover::open_calls;
 use super::retain;
 use super::syncer::Syncer;
@@ -39,6 +39,8 @@ pub(super) struct Shared {
     pub(super) progress: Notify,
     /// The number of the last record that is in the log.
     pub(super) drained_number: AtomicU64,
+    /// Notes that were refused since nobody can wait with them.
+    pub(super) notes_dropped: AtomicU64,
     state: Mutex<State>,
     bell: Condvar,
     /// Whether the drainer sleeps until it is woken.
@@ -51,6 +53,8 @@ struct State {
     stop: bool,
     close: Option<oneshot::Sender<Result<(), JournalError>>>,
     trouble: Option<String>,
+    /// What stays wrong though passes succeed.
+    lasting: Option<String>,
     passes_failed: u64,
     gone: bool,
 }
@@ -65,6 +69,7 @@ impl Shared {
             syncer: Syncer::default(),
             progress: Notify::new(),
             drained_number: AtomicU64::new(0),
+            notes_dropped: AtomicU64::new(0),
             state: Mutex::default(),
             bell: Condvar::new(),
             is_idle: AtomicBool::new(false),
@@ -115,6 +120,11 @@ impl Shared {
     pub(super) fn trouble(&self) -> (Option<String>, u64) {
         let state = self.state();
         (state.trouble.clone(), state.passes_failed)
+    }
+
+    /// What stays wrong for as long as this process lives.
+    pub(super) fn lasting_trouble(&self) -> Option<String> {
+        self.state().lasting.clone()
     }
 
     /// Whether nothing is copied any more.
@@ -205,6 +215,7 @@ impl Drainer {
     fn pass_and_tell(&mut self) -> bool {
         let done = self.pass();
         let mut state = self.shared.state();
+        state.lasting = self.log.sync_failed().map(|why| JournalError::Unsynced(why).to_string());
         let was_busy = match done {
             Ok(was_busy) => {
                 state.trouble = None;
@@ -245,9 +256,13 @@ impl Drainer {
         }
         let mut log = self.log.lock()?;
         self.cursor.copy(&self.shared, &mut log, end)?;
+        if log.sync_failed().is_some() {
+            // Nothing may go any more; what comes is copied all the same.
+            return Ok(is_behind);
+        }
         if self.retained_for != Some(log.first_seq()) {
-            self.retained_for = Some(log.first_seq());
             retain(&self.shared, &mut self.cursor, &mut log)?;
+            self.retained_for = Some(log.first_seq());
         }
         self.cursor.remove_old(&mut log)?;
         Ok(is_behind)
@@ -260,15 +275,16 @@ impl Drainer {
         let shared = &self.shared;
         shared.lane.close();
         shared.lane.write_late()?;
-        let open = open_calls(&shared.lanes.contents(shared.lane.id())?);
+        let open = open_calls(&shared.lanes.contents(shared.lane.id())?.records);
         for (start, call) in open.into_iter().filter(|(_, call)| !call.is_ended) {
             let writing = shared.writing();
-            shared.lane.append_last(|buffer| {
-                writing.interrupted(buffer, start, &call.call_id, &call.tool_name)
-            })?;
+            let (call_id, tool_name) = (&*call.call_id, &*call.tool_name);
+            let end = Interrupted { start, call_id, tool_name };
+            shared.lane.append_last(|buffer| writing.interrupted(buffer, &end, true))?;
         }
         shared.lane.write_late()?;
         let (_, end) = shared.lane.end();
+        self.cursor.sync()?;
         let mut log = self.log.lock()?;
         self.cursor.copy(shared, &mut log, end)?;
         log.sync()?;
@@ -297,6 +313,7 @@ fn retain(shared: &Shared, cursor: &mut Cursor, log: &mut Locked<'_>) -> Result<
         other => other?,
     };
     let (_, end) = shared.lane.end();
+    cursor.sync()?;
     cursor.copy(shared, log, end)?;
     log.sync()?;
     retain::remove(log.folder(), due.keep_from)

@@ -50,6 +50,27 @@ pub enum JournalError {
         /// What is wrong with it.
         wrong: String,
     },
+    /// Somebody else may change what it says, or a link leads elsewhere.
+    #[error(
+        "`{}` is {found}, and whoever can write the audit log can change what it says, so no call \
+         starts: it must be a folder of your own that nobody else may enter (mode 0700)",
+        folder.display()
+    )]
+    NotPrivate {
+        /// The folder.
+        folder: PathBuf,
+        /// What it is instead.
+        found: String,
+    },
+    /// It wasn't the same for long enough to be read.
+    #[error("the audit log at `{}` was changed each time it was read: try again", .0.display())]
+    Changing(PathBuf),
+    /// The log couldn't be synced once, and a later success says nothing of what was lost then.
+    #[error(
+        "the audit log could not be synced, so records are kept beside it until belljar is \
+         started again: {0}"
+    )]
+    Unsynced(String),
     /// Another process has held the lock for too long.
     #[error("another process has held `{}` for {seconds} seconds", lock.display())]
     Busy {

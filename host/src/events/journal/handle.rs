@@ -3,9 +3,6 @@
 //! A call begins only once its record is written, and its end always has room. Nothing here waits
 //! for the log; durable records wait for one sync of the lane.
 
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,9 +16,10 @@ use super::drain::{Drainer, Shared};
 use super::error::JournalError;
 use super::lane::{Place, Room};
 use super::lanes::Lanes;
-use super::log::Log;
+use super::log::{Log, LogOptions};
 use super::options::JournalOptions;
-use super::record::{CallFinished, CallStarted, Record};
+use super::private::make_private_folder;
+use super::record::{CallFinished, CallStarted, Interrupted, Record};
 use super::recover::{Recovered, recover_lanes};
 use super::{frame, segment};
 use crate::events::clock::Clock;
@@ -58,9 +56,9 @@ impl Journal {
     /// processes that are gone left. Several processes may have one folder open.
     ///
     /// # Errors
-    /// If the folder can't be written, has no room, or is from a newer belljar, or the listener of
-    /// the options fails. A damaged log
-    /// doesn't keep it from opening: see `log`.
+    /// If the folder can't be written, is open to others, has no room, or is from a newer belljar,
+    /// or the listener of the options fails. A damaged log doesn't keep it from opening: what comes
+    /// goes behind the damage, which `verify` names.
     pub fn open(
         audit: &Path,
         options: JournalOptions,
@@ -70,7 +68,12 @@ impl Journal {
         for folder in [audit, lanes.folder(), &segment::log_folder(audit)] {
             make_private_folder(folder)?;
         }
-        let mut log = Log::open(audit, lanes.clone(), options.segment_max_len)?;
+        let of_log = LogOptions {
+            segment_max_len: options.segment_max_len,
+            segment_max_age_ms: options.retention.segment_max_age_ms(),
+            faults: options.faults.clone(),
+        };
+        let mut log = Log::open(audit, lanes.clone(), of_log)?;
         let (lane, recovered) = {
             let mut locked = log.lock()?;
             let recovered = recover_lanes(&lanes, &mut locked, clock(), &options.listener)?;
@@ -94,29 +97,23 @@ impl Journal {
     }
 
     /// Writes that a call begins, and keeps room for its end. Waits where too much hasn't been
-    /// copied to the log yet; `durable` waits for the disk as well. Safe to drop while it waits.
+    /// copied to the log yet. Safe to drop while it waits. It survives a power cut only once
+    /// [`OpenEntry::sync`] says so.
     ///
     /// # Errors
     /// If it can't be written, has no room for its end, or earlier ends are still waiting for the
     /// disk. The call must not run then.
-    pub async fn begin(
-        &self,
-        call: CallStarted<'_>,
-        durable: bool,
-    ) -> Result<OpenEntry, JournalError> {
+    pub async fn begin(&self, call: CallStarted<'_>) -> Result<OpenEntry, JournalError> {
         self.wait_for_drain().await?;
         let shared = &self.0.shared;
         let writing = shared.writing();
         let place = shared.lane.append(Room::Start, |buffer| writing.started(buffer, &call))?;
         let entry = OpenEntry { shared: shared.clone(), place, is_finished: false };
         shared.appended();
-        if durable {
-            shared.syncer.sync(entry.place.file.clone()).await?;
-        }
         Ok(entry)
     }
 
-    /// Writes any other record. Waits as [`Self::begin`] does.
+    /// Writes any other record. Waits as [`Self::begin`] does; `durable` waits for the disk as well.
     ///
     /// # Errors
     /// If it can't be written.
@@ -135,9 +132,16 @@ impl Journal {
     /// Writes any other record without waiting for anything: for whoever can't.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// If it can't be written, or twice as much hasn't been copied to the log as others wait at.
+    /// Records refused for that are counted, and [`Self::problem`] tells how many.
     pub fn note_now(&self, record: &Record<'_>) -> Result<(), JournalError> {
         let shared = &self.0.shared;
+        let undrained = shared.lane.undrained();
+        if undrained >= shared.options.undrained_max_len.saturating_mul(2) {
+            shared.notes_dropped.fetch_add(1, Ordering::Relaxed);
+            let why = format!("{undrained} bytes of records have not been copied to it yet");
+            return Err(JournalError::Behind(why));
+        }
         let writing = shared.writing();
         shared.lane.append(Room::Note, |buffer| writing.record(buffer, record))?;
         shared.appended();
@@ -184,11 +188,35 @@ impl Journal {
         done.await.unwrap_or(Err(JournalError::Closed))
     }
 
-    /// What keeps records from reaching the disk or the log, if anything does.
+    /// What keeps records from reaching the disk or the log, or has kept some from it.
     pub fn problem(&self) -> Option<String> {
-        let late = self.0.shared.lane.late();
-        let (trouble, _) = self.0.shared.trouble();
-        trouble.or_else(|| (late > 0).then(|| format!("{late} ends of calls wait for the disk")))
+        let shared = &self.0.shared;
+        let (trouble, _) = shared.trouble();
+        let (late, dropped) = (shared.lane.late(), shared.notes_dropped.load(Ordering::Relaxed));
+        let late = (late > 0).then(|| format!("{late} ends of calls wait for the disk"));
+        let dropped = (dropped > 0).then(|| format!("{dropped} records were dropped"));
+        let lasting = shared.lasting_trouble().filter(|it| trouble.as_ref() != Some(it));
+        let all: Vec<String> = [trouble, lasting, late, dropped].into_iter().flatten().collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// Writes any other record and makes it survive a power cut before it returns. Blocks for as
+    /// long as the disk takes: never on a thread that runs calls.
+    ///
+    /// # Errors
+    /// If it can't be written or synced, or as much hasn't been copied to the log as others wait at.
+    /// What can't be synced may be in the log all the same.
+    pub fn note_synced(&self, record: &Record<'_>) -> Result<(), JournalError> {
+        let shared = &self.0.shared;
+        let undrained = shared.lane.undrained();
+        if undrained >= shared.options.undrained_max_len {
+            let why = format!("{undrained} bytes of records have not been copied to it yet");
+            return Err(JournalError::Behind(why));
+        }
+        let writing = shared.writing();
+        let place = shared.lane.append(Room::Note, |buffer| writing.record(buffer, record))?;
+        shared.appended();
+        place.file.sync()
     }
 
     async fn wait_for_drain(&self) -> Result<(), JournalError> {
@@ -213,6 +241,15 @@ impl Journal {
 }
 
 impl OpenEntry {
+    /// Waits until the beginning survives a power cut. Safe to drop while it waits.
+    ///
+    /// # Errors
+    /// If the disk fails, or the journal is closed. The call must not run then, and its end is still
+    /// to be written.
+    pub async fn sync(&self) -> Result<(), JournalError> {
+        self.shared.syncer.sync(self.place.file.clone()).await
+    }
+
     /// Writes how the call ended. Never fails: what the disk refuses is tried again, and no other
     /// call begins before it is written.
     pub fn finish(mut self, call: &CallFinished<'_>) {
@@ -251,22 +288,9 @@ impl Drop for OpenEntry {
         // Without its names it stays open, for whoever closes or recovers the lane.
         if let Some((call_id, tool_name)) = self.names() {
             let (writing, start) = (self.shared.writing(), self.place.number);
-            self.end(|buffer| writing.interrupted(buffer, start, &call_id, &tool_name));
+            let end = Interrupted { start, call_id: &call_id, tool_name: &tool_name };
+            self.end(|buffer| writing.interrupted(buffer, &end, false));
         }
-    }
-}
-
-fn make_private_folder(folder: &Path) -> Result<(), JournalError> {
-    match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let there = fs::metadata(folder).map_err(JournalError::on("read", folder))?;
-            if there.is_dir() {
-                return Ok(());
-            }
-            let wrong = "it is no folder".to_owned();
-            Err(JournalError::Damaged { file: folder.to_owned(), wrong })
-        }
-        other => other.map_err(JournalError::on("make", folder)),
     }
 }
 

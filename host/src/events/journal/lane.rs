@@ -67,6 +67,8 @@ struct Writer {
     promised: u64,
     next_number: u64,
     buffer: Vec<u8>,
+    /// Up to where a write that failed may have left something.
+    spoilt_end: u64,
     /// Ends that the disk refused, in order. At most one for each open call.
     late: VecDeque<Vec<u8>>,
     closed: bool,
@@ -90,6 +92,7 @@ impl Lane {
             reserved: FIRST_ROOM,
             promised: 0,
             next_number: 1,
+            spoilt_end: 0,
             buffer: Vec::with_capacity(2048),
             late: VecDeque::new(),
             closed: false,
@@ -226,7 +229,7 @@ impl Writer {
         };
         if room == Room::End && !self.late.is_empty() {
             self.late.push_back(self.buffer.clone());
-        } else if let Err(error) = self.file.write(&self.buffer, self.end) {
+        } else if let Err(error) = self.write_at_end(len) {
             if room != Room::End {
                 return Err(error);
             }
@@ -244,6 +247,27 @@ impl Writer {
         }
         self.next_number += 1;
         Ok(place)
+    }
+
+    /// Writes the buffer. What a failed write left goes first: a shorter record would end before it
+    /// does.
+    fn write_at_end(&mut self, len: u64) -> Result<(), JournalError> {
+        self.erase_spoilt()?;
+        let written = self.file.write(&self.buffer, self.end);
+        if written.is_err() {
+            self.spoilt_end = self.end + len;
+            // If this fails as well, the next write tries it again.
+            self.erase_spoilt().ok();
+        }
+        written
+    }
+
+    fn erase_spoilt(&mut self) -> Result<(), JournalError> {
+        if self.spoilt_end > self.end {
+            self.file.erase(self.end, self.spoilt_end)?;
+        }
+        self.spoilt_end = 0;
+        Ok(())
     }
 
     fn take_room(&mut self, room: Room, len: u64) -> Result<(), JournalError> {
@@ -264,6 +288,9 @@ impl Writer {
     }
 
     fn write_late(&mut self) -> Result<(), JournalError> {
+        if !self.late.is_empty() {
+            self.erase_spoilt()?;
+        }
         while let Some(bytes) = self.late.front() {
             self.file.write(bytes, self.end)?;
             self.end += bytes.len() as u64;
@@ -276,6 +303,7 @@ impl Writer {
     fn switch(&mut self, file: LaneFile, index: u64) -> Result<(), JournalError> {
         let reserved = NEXT_ROOM + self.promised * ENDING_MAX_LEN;
         file.reserve(0, reserved)?;
+        self.erase_spoilt()?;
         let end = file.write_header(self.next_number)?;
         self.file.seal(self.end);
         self.file = Arc::new(file);

@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use super::error::JournalError;
 use super::frame;
+use super::private;
 
 /// The format of lane files that this code writes, and the last that it reads.
 pub(super) const LANE_FORMAT: u64 = 1;
@@ -51,6 +52,15 @@ pub(super) struct Faults {
     pub(super) full: std::sync::Arc<AtomicBool>,
     #[cfg(test)]
     pub(super) broken: std::sync::Arc<AtomicBool>,
+    /// Writes the first half and then fails.
+    #[cfg(test)]
+    pub(super) torn: std::sync::Arc<AtomicBool>,
+    /// Syncs of lanes fail.
+    #[cfg(test)]
+    pub(super) lanes_unsynced: std::sync::Arc<AtomicBool>,
+    /// Syncs of the log fail.
+    #[cfg(test)]
+    pub(super) log_unsynced: std::sync::Arc<AtomicBool>,
 }
 
 impl Faults {
@@ -58,6 +68,30 @@ impl Faults {
     #[expect(clippy::unused_self, reason = "tests have a disk that fails")]
     fn refuse(&self, _room: bool) -> io::Result<()> {
         Ok(())
+    }
+
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, reason = "tests have a disk that fails")]
+    pub(super) fn refuse_sync(&self, _log: bool) -> io::Result<()> {
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(super) fn refuse_sync(&self, log: bool) -> io::Result<()> {
+        let refused = if log { &self.log_unsynced } else { &self.lanes_unsynced };
+        let is_refused = refused.load(Ordering::SeqCst);
+        if is_refused { Err(io::Error::other("an unsynced disk")) } else { Ok(()) }
+    }
+
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, reason = "tests have a disk that fails")]
+    fn tear(&self, _len: usize) -> Option<usize> {
+        None
+    }
+
+    #[cfg(test)]
+    fn tear(&self, len: usize) -> Option<usize> {
+        self.torn.load(Ordering::SeqCst).then_some(len / 2)
     }
 
     #[cfg(test)]
@@ -82,23 +116,14 @@ impl LaneFile {
     pub(super) fn create(folder: &Path, index: u64, faults: Faults) -> Result<Self, JournalError> {
         let path = folder.join(file_name(index));
         let mut options = OpenOptions::new();
-        let file = options
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(JournalError::on("make", &path))?;
+        options.read(true).write(true).create_new(true);
+        let file = private::open("make", &path, &mut options)?;
         Ok(Self::of(file, path, faults))
     }
 
     /// Opens a file of a lane whose process is gone.
     pub(super) fn reopen(path: PathBuf, faults: Faults) -> Result<Self, JournalError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(JournalError::on("open", &path))?;
+        let file = private::open("open", &path, OpenOptions::new().read(true).write(true))?;
         Ok(Self::of(file, path, faults))
     }
 
@@ -149,8 +174,16 @@ impl LaneFile {
 
     /// Writes at a place whose room has been taken.
     pub(super) fn write(&self, bytes: &[u8], at: u64) -> Result<(), JournalError> {
-        let written = self.faults.refuse(false).and_then(|()| self.file.write_all_at(bytes, at));
+        let written = self.faults.refuse(false).and_then(|()| self.put(bytes, at));
         written.map_err(JournalError::on("write", &self.path))
+    }
+
+    fn put(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let Some(len) = self.faults.tear(bytes.len()) else {
+            return self.file.write_all_at(bytes, at);
+        };
+        self.file.write_all_at(bytes.get(..len).unwrap_or_default(), at)?;
+        Err(io::Error::other("a disk that takes half"))
     }
 
     /// Writes the first frame and says where it ends.
@@ -170,8 +203,10 @@ impl LaneFile {
 
     /// Makes what was written survive a power cut, and once the file's name as well.
     pub(super) fn sync(&self) -> Result<(), JournalError> {
-        rustix::fs::fdatasync(&self.file)
-            .map_err(|errno| JournalError::io("sync", &self.path, errno.into()))?;
+        self.faults
+            .refuse_sync(false)
+            .and_then(|()| Ok(rustix::fs::fdatasync(&self.file)?))
+            .map_err(JournalError::on("sync", &self.path))?;
         if !self.named.load(Ordering::Acquire) {
             // The file's name is in the lane's folder, the lane's in the folder above.
             for folder in self.path.ancestors().skip(1).take(2) {

@@ -2,22 +2,23 @@
 //!
 //! Everything here is done under the lock of the log, so that a lane is never seen half made.
 
-use std::fs::{self, File, Permissions};
-use std::io;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+use super::aside::Aside;
 use super::error::JournalError;
 use super::frame;
 use super::lane::Lane;
 use super::lane_file::{Faults, LANE_FORMAT, LaneFile, LaneHeader};
+use super::private;
 
 /// The folder of lanes inside the audit folder.
 const LANES: &str = "lanes";
-/// Where lanes go that hold more than a torn end, for a person to look at.
-const DAMAGED: &str = "damaged";
 /// Most bytes of a lane file that are read: far more than a lane grows to.
 const FILE_MAX_LEN: u64 = 1 << 30;
 
@@ -25,8 +26,11 @@ const FILE_MAX_LEN: u64 = 1 << 30;
 #[derive(Debug, Clone)]
 pub(super) struct Lanes {
     folder: PathBuf,
-    damaged: PathBuf,
+    aside: Aside,
 }
+
+/// Lane → number and JSON of its records that aren't in the log, in order.
+pub(super) type Pending = BTreeMap<String, Vec<(u64, Vec<u8>)>>;
 
 /// A lane whose process is gone, held by us.
 #[derive(Debug)]
@@ -44,6 +48,8 @@ pub(super) struct Contents {
     /// Where more can be written: the last file, the end of its records, the end of what else is
     /// in it.
     pub(super) open_end: Option<(PathBuf, u64, u64)>,
+    /// The last file's.
+    pub(super) last_index: u64,
     /// Bytes after the last whole record of the last file.
     pub(super) torn_bytes: u64,
     /// A file that isn't the last holds something that is no record.
@@ -53,11 +59,15 @@ pub(super) struct Contents {
 impl Lanes {
     /// The lanes inside an audit folder.
     pub(super) fn in_folder(audit: &Path) -> Self {
-        Self { folder: audit.join(LANES), damaged: audit.join(DAMAGED) }
+        Self { folder: audit.join(LANES), aside: Aside::in_folder(audit) }
     }
 
     pub(super) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    pub(super) fn aside(&self) -> &Aside {
+        &self.aside
     }
 
     /// Makes a lane, and locks it for the life of this process.
@@ -69,7 +79,10 @@ impl Lanes {
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(&self.folder)
             .map_err(JournalError::on("make a lane in", &self.folder))?;
-        let held = lock(folder.path())?.ok_or(JournalError::Closed)?;
+        let held = lock(folder.path())?.ok_or_else(|| {
+            // It has just been made, under the lock of the log.
+            JournalError::io("lock", folder.path(), io::ErrorKind::WouldBlock.into())
+        })?;
         let id = name_of(folder.path()).unwrap_or_default();
         let lane = Lane::create(folder.path().to_owned(), id, held, faults)?;
         // From here on it is no temporary folder any more.
@@ -110,6 +123,22 @@ impl Lanes {
         }
     }
 
+    /// What lanes of processes that are gone hold beyond what `drained` says is in the log.
+    pub(super) fn pending_of_dead(
+        &self,
+        drained: &BTreeMap<String, u64>,
+    ) -> Result<Pending, JournalError> {
+        let mut pending = Pending::new();
+        for id in self.ids()? {
+            let Some(dead) = self.take_dead(&id)? else { continue };
+            let last = drained.get(&id).copied().unwrap_or(0);
+            let mut records = self.contents(&dead.id)?.records;
+            records.retain(|(number, _)| *number > last);
+            pending.insert(id, records);
+        }
+        Ok(pending)
+    }
+
     /// What lies in a lane.
     pub(super) fn contents(&self, id: &str) -> Result<Contents, JournalError> {
         let folder = self.folder.join(id);
@@ -121,7 +150,10 @@ impl Lanes {
             }
         }
         paths.sort();
-        let (mut contents, last) = (Contents::default(), paths.last().cloned());
+        let last = paths.last().cloned();
+        let index = |path: &PathBuf| path.file_stem()?.to_str()?.parse().ok();
+        let last_index = last.as_ref().and_then(index).unwrap_or_default();
+        let mut contents = Contents { last_index, ..Contents::default() };
         for path in paths {
             let is_last = Some(&path) == last.as_ref();
             contents.add_file(path, is_last)?;
@@ -133,9 +165,7 @@ impl Lanes {
     /// put aside instead.
     pub(super) fn remove(&self, folder: &Path, damaged: bool) -> Result<(), JournalError> {
         if damaged {
-            fs::create_dir_all(&self.damaged).map_err(JournalError::on("make", &self.damaged))?;
-            let aside = self.damaged.join(folder.file_name().unwrap_or_default());
-            return fs::rename(folder, &aside).map_err(JournalError::on("move", folder));
+            return self.aside.take(folder);
         }
         fs::remove_dir_all(folder).map_err(JournalError::on("remove", folder))
     }
@@ -143,11 +173,13 @@ impl Lanes {
 
 impl Contents {
     fn add_file(&mut self, path: PathBuf, is_last: bool) -> Result<(), JournalError> {
-        let len = fs::metadata(&path).map_err(JournalError::on("read", &path))?.len();
+        let mut file = private::open("open", &path, OpenOptions::new().read(true))?;
+        let len = file.metadata().map_err(JournalError::on("read", &path))?.len();
         if len > FILE_MAX_LEN {
             return Err(JournalError::Damaged { file: path, wrong: format!("it has {len} bytes") });
         }
-        let bytes = fs::read(&path).map_err(JournalError::on("read", &path))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(JournalError::on("read", &path))?;
         let mut frames = frame::all(&bytes, 0);
         let header = frames.next();
         let first_number = match header {
@@ -181,6 +213,17 @@ impl Contents {
         self.records.last().map_or(0, |(number, _)| *number)
     }
 
+    /// The number of the last record before the first that is missing between others, or at the end.
+    pub(super) fn unbroken_through(&self) -> u64 {
+        let mut numbers = self.records.iter().map(|(number, _)| *number);
+        let first = numbers.next().unwrap_or_default();
+        (first + 1..)
+            .zip(numbers)
+            .take_while(|(due, is)| due == is)
+            .last()
+            .map_or(first, |(_, is)| is)
+    }
+
     /// The file that takes more records, its torn end wiped.
     pub(super) fn reopen(&self) -> Result<Option<(LaneFile, u64)>, JournalError> {
         let Some((path, end, torn_end)) = &self.open_end else { return Ok(None) };
@@ -205,7 +248,7 @@ fn first_number(payload: &[u8], path: &Path) -> Result<Option<u64>, JournalError
 
 /// Locks a lane's folder; `None` if another process has it.
 fn lock(folder: &Path) -> Result<Option<File>, JournalError> {
-    let file = File::open(folder).map_err(JournalError::on("open", folder))?;
+    let file = private::open("open", folder, OpenOptions::new().read(true))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),

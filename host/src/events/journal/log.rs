@@ -1,32 +1,49 @@
 //! The log: entries of all processes in one chain, appended under one lock.
 //!
-//! Nothing is cut off here that isn't still in a lane. A last segment that ends in a torn frame is
-//! cut to its whole frames, since what was torn is copied again. One that holds whole entries after
-//! a spoilt place is left as it is, for `verify` to name, and a new segment goes on behind it:
-//! refusing to open would stop every call, and mending would hide the damage.
+//! A segment that is damaged is left as it is, for `verify` to name, and a new one goes on behind
+//! it: refusing to open would stop every call, and mending would hide the damage. What a lane was
+//! copied to is on the disk before the lane goes, whoever wrote it.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::error::JournalError;
-use super::frame;
-use super::lane_file::sync_folder;
+use super::lane_file::{Faults, sync_folder};
 use super::lanes::Lanes;
-use super::segment::{self, EntryHead, FORMAT, Header, SegmentFile};
-use crate::contract::ids::Digest;
+use super::options::SEGMENT_MAX_LEN;
+use super::private;
+use super::segment::{self, FORMAT, Header};
+use super::tail::Tail;
 
+/// The lock inside the audit folder.
+const LOCK: &str = "log.lock";
 /// How long the lock is waited for: a batch of another process takes milliseconds.
 const LOCK_MAX: Duration = Duration::from_secs(10);
 /// How often it is asked for meanwhile.
 const LOCK_PACE: Duration = Duration::from_millis(1);
-/// Bytes gathered before they are written.
-const BATCH_LEN: usize = 256 * 1024;
+
+/// When a segment ends, and how its disk fails.
+#[derive(Debug, Clone)]
+pub(super) struct LogOptions {
+    /// In bytes.
+    pub(super) segment_max_len: u64,
+    /// In milliseconds.
+    pub(super) segment_max_age_ms: Option<u64>,
+    pub(super) faults: Faults,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        Self {
+            segment_max_len: SEGMENT_MAX_LEN,
+            segment_max_age_ms: None,
+            faults: Faults::default(),
+        }
+    }
+}
 
 /// The way to the log. Holds nothing locked.
 #[derive(Debug)]
@@ -35,25 +52,14 @@ pub(super) struct Log {
     lock: File,
     lock_path: PathBuf,
     lanes: Lanes,
-    segment_max_len: u64,
+    options: LogOptions,
     tail: Option<Tail>,
-    /// Segments written to since the last sync, and whether names changed.
+    /// Whether something of the newest segment that was seen may not be on the disk, whoever wrote
+    /// it.
     unsynced: bool,
-}
-
-/// The end of the log as this process last saw it.
-#[derive(Debug)]
-struct Tail {
-    file: File,
-    segment: SegmentFile,
-    offset: u64,
-    /// The number of the last entry.
-    seq: u64,
-    link: Digest,
-    /// Lane → the number of its last record here.
-    drained: BTreeMap<String, u64>,
-    /// Why nothing may be appended to this segment.
-    damaged: bool,
+    /// Why a sync failed once. The system may have dropped what it couldn't write, and says so only
+    /// once, so a later success proves nothing of what was copied before.
+    sync_failed: Option<String>,
 }
 
 /// The log, locked: no other process appends.
@@ -65,44 +71,27 @@ impl Log {
     pub(super) fn open(
         audit: &Path,
         lanes: Lanes,
-        segment_max_len: u64,
+        options: LogOptions,
     ) -> Result<Self, JournalError> {
-        let lock_path = audit.join("log.lock");
-        let lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&lock_path)
-            .map_err(JournalError::on("open", &lock_path))?;
+        let lock_path = audit.join(LOCK);
+        let mut to_lock = OpenOptions::new();
+        to_lock.read(true).write(true).create(true).truncate(false);
+        let lock = private::open("open", &lock_path, &mut to_lock)?;
         Ok(Self {
             folder: segment::log_folder(audit),
             lock,
             lock_path,
             lanes,
-            segment_max_len,
+            options,
             tail: None,
-            unsynced: false,
+            unsynced: true,
+            sync_failed: None,
         })
     }
 
     /// Takes the lock and sees what others appended.
     pub(super) fn lock(&mut self) -> Result<Locked<'_>, JournalError> {
-        let since = Instant::now();
-        loop {
-            match flock(&self.lock, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => break,
-                Err(rustix::io::Errno::WOULDBLOCK) if since.elapsed() < LOCK_MAX => {
-                    std::thread::sleep(LOCK_PACE);
-                }
-                Err(rustix::io::Errno::WOULDBLOCK) => {
-                    let (lock, seconds) = (self.lock_path.clone(), LOCK_MAX.as_secs());
-                    return Err(JournalError::Busy { lock, seconds });
-                }
-                Err(errno) => return Err(JournalError::io("lock", &self.lock_path, errno.into())),
-            }
-        }
+        wait_for(&self.lock, &self.lock_path)?;
         let locked = Locked(self);
         locked.0.catch_up()?;
         Ok(locked)
@@ -110,22 +99,78 @@ impl Log {
 
     fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
-            let Some(newest) = segment::list(&self.folder)?.pop() else { return Ok(()) };
-            let known = self.tail.take().filter(|tail| tail.segment == newest);
-            let mut tail = match known {
-                Some(tail) => tail,
-                None => match Tail::load(&newest)? {
-                    Some(tail) => tail,
-                    // A crash came between making the segment and writing its header.
-                    None => {
-                        put_aside(&newest)?;
-                        continue;
-                    }
-                },
-            };
-            tail.see(&self.lanes)?;
-            self.tail = Some(tail);
+            let segments = segment::list(&self.folder)?;
+            let newest = segments.last();
+            match (&mut self.tail, newest) {
+                (None, None) => return Ok(()),
+                (Some(tail), _) if newest == Some(&tail.segment) => break,
+                // Only the oldest segments ever go, and never the newest.
+                (Some(tail), _)
+                    if newest.is_none_or(|it| it.first_seq < tail.segment.first_seq) =>
+                {
+                    (tail.damaged, tail.lost) = (true, true);
+                    return Ok(());
+                }
+                _ => {}
+            }
+            // Another process went on in a new one; what this one put into the old is its to sync.
+            self.sync_tail()?;
+            if let Some(tail) = Tail::load(&segments, &self.lanes)? {
+                (self.tail, self.unsynced) = (Some(tail), true);
+                break;
+            }
+        }
+        if let Some(tail) = &mut self.tail {
+            self.unsynced |= tail.see(&self.lanes)?;
+        }
+        Ok(())
+    }
+
+    fn sync_tail(&mut self) -> Result<(), JournalError> {
+        let Some(tail) = self.tail.as_ref().filter(|tail| self.unsynced && !tail.lost) else {
             return Ok(());
+        };
+        let path = &tail.segment.path;
+        let synced = self.options.faults.refuse_sync(true).and_then(|()| tail.sync());
+        let done =
+            synced.map_err(JournalError::on("sync", path)).and_then(|()| sync_folder(&self.folder));
+        match &done {
+            Ok(()) => self.unsynced = false,
+            Err(error) => self.sync_failed = Some(error.to_string()),
+        }
+        done
+    }
+
+    /// Why no lane may go any more.
+    pub(super) fn sync_failed(&self) -> Option<String> {
+        self.sync_failed.clone()
+    }
+}
+
+/// Waits for the lock of an audit folder without making or changing anything; `None` if it can't be
+/// had that way. Closing the file frees it.
+pub(super) fn hold(audit: &Path) -> Result<Option<File>, JournalError> {
+    let path = audit.join(LOCK);
+    let Ok(lock) = private::open("open", &path, OpenOptions::new().read(true)) else {
+        return Ok(None);
+    };
+    wait_for(&lock, &path)?;
+    Ok(Some(lock))
+}
+
+fn wait_for(lock: &File, path: &Path) -> Result<(), JournalError> {
+    let since = Instant::now();
+    loop {
+        match flock(lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::WOULDBLOCK) if since.elapsed() < LOCK_MAX => {
+                std::thread::sleep(LOCK_PACE);
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let (lock, seconds) = (path.to_owned(), LOCK_MAX.as_secs());
+                return Err(JournalError::Busy { lock, seconds });
+            }
+            Err(errno) => return Err(JournalError::io("lock", path, errno.into())),
         }
     }
 }
@@ -144,10 +189,13 @@ impl Locked<'_> {
     }
 
     /// Whether another segment is due.
-    pub(super) fn is_segment_full(&self) -> bool {
+    fn is_segment_full(&self, now_unix_ms: u64) -> bool {
+        let LogOptions { segment_max_len, segment_max_age_ms, .. } = self.0.options;
         let full = |tail: &Tail| {
             let is_empty = tail.seq < tail.segment.first_seq;
-            tail.damaged || (tail.offset >= self.0.segment_max_len && !is_empty)
+            let age_ms = now_unix_ms.saturating_sub(tail.begun_unix_ms);
+            let is_old = segment_max_age_ms.is_some_and(|most| age_ms > most);
+            tail.damaged || ((tail.offset >= segment_max_len || is_old) && !is_empty)
         };
         self.0.tail.as_ref().is_none_or(full)
     }
@@ -161,10 +209,10 @@ impl Locked<'_> {
     ) -> Result<(), JournalError> {
         let mut records = records.peekable();
         while records.peek().is_some() {
-            if self.is_segment_full() {
+            if self.is_segment_full(now_unix_ms) {
                 self.begin_segment(now_unix_ms)?;
             }
-            let room = self.0.segment_max_len;
+            let room = self.0.options.segment_max_len;
             let Some(tail) = &mut self.0.tail else { return Ok(()) };
             self.0.unsynced = true;
             tail.append(lane, &mut records, room)?;
@@ -172,14 +220,28 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// Makes all that was appended survive a power cut.
+    /// Makes all that is in the log survive a power cut. Fails for good once that has failed, or
+    /// where entries that were there are gone: no lane may go then.
     pub(super) fn sync(&mut self) -> Result<(), JournalError> {
-        if let Some(tail) = self.0.tail.as_ref().filter(|_| self.0.unsynced) {
-            tail.sync()?;
-            sync_folder(&self.0.folder)?;
-            self.0.unsynced = false;
+        if let Some(tail) = self.0.tail.as_ref().filter(|tail| tail.lost) {
+            let wrong = format!("entries up to {} were in the log and are gone", tail.seq);
+            return Err(JournalError::Damaged { file: tail.segment.path.clone(), wrong });
         }
-        Ok(())
+        self.0.sync_tail()?;
+        match &self.0.sync_failed {
+            Some(why) => Err(JournalError::Unsynced(why.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the newest segment is spoilt.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.0.tail.as_ref().is_some_and(|tail| tail.damaged)
+    }
+
+    /// Why no lane may go any more.
+    pub(super) fn sync_failed(&self) -> Option<String> {
+        self.0.sync_failed()
     }
 
     /// The number that the newest segment begins with; 0 if there is none.
@@ -193,10 +255,10 @@ impl Locked<'_> {
     }
 
     fn begin_segment(&mut self, now_unix_ms: u64) -> Result<(), JournalError> {
-        self.sync()?;
+        self.0.sync_tail()?;
         let (seq, link) = match &self.0.tail {
             Some(tail) => (tail.seq, tail.link),
-            None => (0, segment::no_link()?),
+            None => (0, segment::no_link(&self.0.folder)?),
         };
         let old = self.0.tail.as_ref();
         let mut drained = old.map(|tail| tail.drained.clone()).unwrap_or_default();
@@ -214,154 +276,4 @@ impl Locked<'_> {
         self.0.unsynced = true;
         Ok(())
     }
-}
-
-impl Tail {
-    fn create(folder: &Path, header: Header) -> Result<Self, JournalError> {
-        let path = segment::path_of(folder, header.first_seq);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(JournalError::on("make", &path))?;
-        let json = serde_json::to_vec(&header).unwrap_or_default();
-        let mut bytes = Vec::new();
-        if !frame::push(&mut bytes, &json) {
-            return Err(JournalError::TooLarge(json.len()));
-        }
-        file.write_all_at(&bytes, 0).map_err(JournalError::on("write", &path))?;
-        Ok(Self {
-            file,
-            segment: SegmentFile { first_seq: header.first_seq, path },
-            offset: bytes.len() as u64,
-            seq: header.first_seq - 1,
-            link: Digest::of(&json),
-            drained: header.lanes,
-            damaged: false,
-        })
-    }
-
-    /// Reads a segment's header; `None` if it has none.
-    fn load(segment: &SegmentFile) -> Result<Option<Self>, JournalError> {
-        let path = &segment.path;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(JournalError::on("open", path))?;
-        let bytes = segment::read(path, 0)?;
-        let Some((header, end)) = segment::header(&bytes, path)? else {
-            // With entries behind it, it is damaged; without any it is no segment yet.
-            let Some((last, link)) = segment::stragglers(&bytes, 0).pop() else { return Ok(None) };
-            return Ok(Some(Self {
-                file,
-                segment: segment.clone(),
-                offset: bytes.len() as u64,
-                seq: last.seq.max(segment.first_seq),
-                link,
-                drained: BTreeMap::new(),
-                damaged: true,
-            }));
-        };
-        let payload = bytes.get(frame::HEADER_LEN..end).unwrap_or_default();
-        Ok(Some(Self {
-            file,
-            segment: segment.clone(),
-            offset: end as u64,
-            seq: header.first_seq.saturating_sub(1),
-            link: Digest::of(payload),
-            drained: header.lanes,
-            damaged: false,
-        }))
-    }
-
-    /// Takes in what lies after the place that is known, and cuts off what is torn.
-    fn see(&mut self, lanes: &Lanes) -> Result<(), JournalError> {
-        if self.damaged {
-            return Ok(());
-        }
-        let bytes = segment::read(&self.segment.path, self.offset)?;
-        let mut at = 0;
-        for (payload, end) in frame::all(&bytes, 0) {
-            let Some(head) = segment::entry_head(payload).filter(|head| head.seq == self.seq + 1)
-            else {
-                break;
-            };
-            self.seq = head.seq;
-            self.link = Digest::of(payload);
-            match self.drained.get_mut(head.lane) {
-                Some(number) => *number = head.number,
-                None => {
-                    self.drained.insert(head.lane.to_owned(), head.number);
-                }
-            }
-            at = end;
-        }
-        self.offset += at as u64;
-        if at == bytes.len() {
-            return Ok(());
-        }
-        let after = segment::stragglers(&bytes, at);
-        match after.last() {
-            Some((last, link)) if !after.iter().all(|(head, _)| lanes.holds(head.lane)) => {
-                (self.seq, self.link) = (last.seq.max(self.seq).max(self.segment.first_seq), *link);
-                self.damaged = true;
-                Ok(())
-            }
-            _ => self.cut(),
-        }
-    }
-
-    fn cut(&self) -> Result<(), JournalError> {
-        self.file.set_len(self.offset).map_err(JournalError::on("cut", &self.segment.path))
-    }
-
-    fn sync(&self) -> Result<(), JournalError> {
-        rustix::fs::fdatasync(&self.file)
-            .map_err(|errno| JournalError::io("sync", &self.segment.path, errno.into()))
-    }
-
-    /// Appends one batch, which ends once it is long enough or the segment is full.
-    fn append<'r>(
-        &mut self,
-        lane: &str,
-        records: &mut impl Iterator<Item = (u64, &'r [u8])>,
-        segment_max_len: u64,
-    ) -> Result<(), JournalError> {
-        let (mut batch, mut seq, mut link, mut last) =
-            (Vec::with_capacity(BATCH_LEN), self.seq, self.link, None);
-        for (number, record) in records {
-            seq += 1;
-            let head = EntryHead { seq, previous: link, lane, number };
-            link = segment::push_entry(&mut batch, &head, record)?;
-            last = Some(number);
-            if batch.len() >= BATCH_LEN || self.offset + batch.len() as u64 >= segment_max_len {
-                break;
-            }
-        }
-        let Some(number) = last else { return Ok(()) };
-        if let Err(error) = self.file.write_all_at(&batch, self.offset) {
-            // If this fails as well, whoever locks next cuts what is torn.
-            self.file.set_len(self.offset).ok();
-            return Err(JournalError::io("write", &self.segment.path, error));
-        }
-        self.offset += batch.len() as u64;
-        (self.seq, self.link) = (seq, link);
-        self.drained.insert(lane.to_owned(), number);
-        Ok(())
-    }
-}
-
-/// Removes a segment that has nothing in it; one that has something else gets another name.
-fn put_aside(segment: &SegmentFile) -> Result<(), JournalError> {
-    let path = &segment.path;
-    let bytes = segment::read(path, 0)?;
-    let done: io::Result<()> = if bytes.iter().all(|byte| *byte == 0) {
-        fs::remove_file(path)
-    } else {
-        fs::rename(path, path.with_extension("torn"))
-    };
-    done.map_err(JournalError::on("put aside", path))
 }

@@ -12,6 +12,7 @@
 //!
 //! Knows nothing of gate or engine: it writes what it is told.
 
+mod aside;
 mod cursor;
 mod drain;
 mod error;
@@ -22,18 +23,21 @@ mod lane_file;
 mod lanes;
 mod log;
 mod options;
+mod private;
 mod read;
 mod record;
 mod recover;
+mod rest;
 mod retain;
 mod segment;
 mod syncer;
+mod tail;
 mod verify;
 
 pub use error::JournalError;
 pub use handle::{Journal, OpenEntry};
 pub use options::JournalOptions;
-pub use read::{Entries, Entry, Filter, Head, head, read, read_last};
+pub use read::{Entries, Entry, Filter, Head, head, read};
 pub use record::{
     ARGUMENTS_MAX_LEN, ApprovalDecided, ApprovalRequested, CallFinished, CallRefused, CallStarted,
     NAME_MAX_LEN, Record, TEXT_MAX_LEN,

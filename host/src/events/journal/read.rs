@@ -3,7 +3,7 @@
 //! Writes nothing and takes no lock. Looks at every entry where a time is asked for: clocks go
 //! backwards, numbers don't. What a process hasn't copied to the log yet isn't there yet.
 
-use std::collections::{VecDeque, vec_deque};
+use std::collections::{BTreeMap, VecDeque, vec_deque};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use super::error::JournalError;
 use super::frame;
-use super::segment::{self, SegmentFile};
+use super::rest::{Known, Rest, judge};
+use super::segment::{self, Header, SegmentFile};
 use crate::contract::ids::Digest;
 
 /// An entry of the log.
@@ -102,39 +103,50 @@ pub fn read(audit: &Path, filter: Filter) -> Result<Entries, JournalError> {
     Ok(Entries { segments: segments.into_iter(), open: None, filter, left })
 }
 
-/// The last `count` of the entries that `filter` wants, oldest first.
-///
-/// # Errors
-/// As [`read`], and at the first spoilt place.
-pub fn read_last(audit: &Path, filter: Filter, count: usize) -> Result<Vec<Entry>, JournalError> {
-    let mut last = VecDeque::new();
-    for entry in read(audit, filter)? {
-        last.push_back(entry?);
-        if last.len() > count {
-            last.pop_front();
-        }
-    }
-    Ok(last.into())
-}
-
 /// The last entry; `None` if there is none.
 ///
 /// # Errors
-/// If the newest segment can't be read, or is spoilt.
+/// If the newest segment can't be read, or is spoilt. What a power cut left is called so too until
+/// [`super::recover`] has made up for it.
 pub fn head(audit: &Path) -> Result<Option<Head>, JournalError> {
-    let Some(newest) = segment::list(&segment::log_folder(audit))?.pop() else { return Ok(None) };
-    let bytes = segment::read(&newest.path, 0)?;
-    let Some((header, end)) = segment::header(&bytes, &newest.path)? else {
-        return Err(damaged(newest.path, 0));
-    };
+    let mut segments = segment::list(&segment::log_folder(audit))?;
+    while let Some(newest) = segments.pop() {
+        let bytes = segment::read(&newest.path, 0)?;
+        if let Some((header, end)) = segment::header(&bytes, &newest.path)? {
+            return last_of(&header, &bytes, end, newest.path);
+        }
+        // Another process may be making it.
+        if is_spoilt(&bytes, 0)? {
+            return Err(damaged(newest.path, 0));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether more lies there than a write that was cut short, or is under way.
+fn is_spoilt(bytes: &[u8], at: usize) -> Result<bool, JournalError> {
+    let known = Known { seq: 0, link: None, drained: &BTreeMap::new() };
+    Ok(judge(bytes, at, &known, None)? == Rest::Damaged)
+}
+
+fn last_of(
+    header: &Header,
+    bytes: &[u8],
+    mut end: usize,
+    file: PathBuf,
+) -> Result<Option<Head>, JournalError> {
     let mut head = header
         .first_seq
         .checked_sub(1)
         .filter(|seq| *seq > 0)
         .map(|seq| Head { seq, hash: header.previous });
-    for (payload, _) in frame::all(&bytes, end) {
-        let seq = segment::entry_head(payload).map(|head| head.seq);
-        head = seq.map(|seq| Head { seq, hash: Digest::of(payload) }).or(head);
+    for (payload, next) in frame::all(bytes, end) {
+        let Some(entry) = segment::entry_head(payload) else { break };
+        head = Some(Head { seq: entry.seq, hash: Digest::of(payload) });
+        end = next;
+    }
+    if is_spoilt(bytes, end)? {
+        return Err(damaged(file, end));
     }
     Ok(head)
 }
@@ -164,11 +176,13 @@ impl Iterator for Entries {
             }
             let (at, path) = (*at, std::mem::take(path));
             // What is being written right now is no damage.
-            let is_torn = found != frame::Found::End && self.segments.len() > 0;
-            let is_damaged = is_torn || !segment::stragglers(bytes, at).is_empty();
+            let is_followed = self.segments.len() > 0 && at < bytes.len();
+            let spoilt = if is_followed { Ok(true) } else { is_spoilt(bytes, at) };
             self.open = None;
-            if is_damaged {
-                return Some(Err(damaged(path, at)));
+            match spoilt {
+                Ok(false) => {}
+                Ok(true) => return Some(Err(damaged(path, at))),
+                Err(error) => return Some(Err(error)),
             }
         }
         None
@@ -187,7 +201,7 @@ fn open(segment: SegmentFile) -> Result<Open, JournalError> {
     };
     match segment::header(&bytes, &segment.path)? {
         Some((_, end)) => Ok(Some((segment.path, bytes, end))),
-        None if segment::stragglers(&bytes, 0).is_empty() => Ok(None),
+        None if !is_spoilt(&bytes, 0)? => Ok(None),
         None => Err(damaged(segment.path, 0)),
     }
 }

@@ -165,4 +165,4 @@ pub enum Record<'a> {
 mod line;
 mod object;
 
-pub(super) use line::Writing;
+pub(super) use line::{Interrupted, Writing};

@@ -13,9 +13,12 @@ use serde::Deserialize;
 
 use super::error::JournalError;
 use super::frame;
+use super::lane_file::{Faults, LaneFile};
 use super::lanes::{Contents, DeadLane, Lanes};
-use super::log::{Locked, Log};
-use super::record::Writing;
+use super::log::{Locked, Log, LogOptions};
+use super::private::check_private_folder;
+use super::record::{Interrupted, Writing};
+use super::segment;
 use crate::contract::approval::CallerContext;
 use crate::contract::ids::{CallId, Digest, ToolId};
 use crate::events::clock::Clock;
@@ -31,7 +34,8 @@ pub struct Recovered {
     /// Bytes of records that were being written when a process went; none of them had been
     /// acknowledged.
     pub torn_bytes: u64,
-    /// Lanes that held something other than records. They lie in the folder `damaged`.
+    /// Lanes that held something other than records, or whose records may be spoilt in the log. They
+    /// lie in the folder `damaged`.
     pub damaged: Vec<String>,
 }
 
@@ -103,7 +107,10 @@ pub fn recover(
     if lanes.ids()?.is_empty() {
         return Ok(Recovered::default());
     }
-    let mut log = Log::open(audit, lanes.clone(), super::options::SEGMENT_MAX_LEN)?;
+    for folder in [audit, lanes.folder(), &segment::log_folder(audit)] {
+        check_private_folder(folder)?;
+    }
+    let mut log = Log::open(audit, lanes.clone(), LogOptions::default())?;
     recover_lanes(&lanes, &mut log.lock()?, clock(), listener)
 }
 
@@ -133,18 +140,30 @@ fn recover_lane(
     recovered: &mut Recovered,
 ) -> Result<(), JournalError> {
     let mut contents = lanes.contents(&lane.id)?;
-    let open = open_calls(&contents);
-    end_calls(&mut contents, &open, now_unix_ms)?;
     let drained = log.drained(&lane.id);
+    // What the log has of it may be what is spoilt there.
+    let is_evidence = log.is_damaged() && drained > 0;
+    let unbroken = contents.unbroken_through();
+    // A power cut may have taken from the lane what the log has.
+    let copied = if drained > unbroken {
+        segment::records_after(log.folder(), &lane.id, unbroken)?
+    } else {
+        Vec::new()
+    };
+    let mut all: Vec<_> = contents.records.iter().chain(&copied).collect();
+    all.sort_by_key(|(number, _)| *number);
+    let open = open_calls(all);
+    end_calls(lane, &mut contents, &open, drained, now_unix_ms)?;
     let records = contents.records.iter().filter(|(number, _)| *number > drained);
     log.append(&lane.id, records.map(|(number, json)| (*number, &**json)), now_unix_ms)?;
     log.sync()?;
     let cut_off: Vec<_> = open.into_iter().filter_map(|(_, call)| call.whole).collect();
     listener.tell(&cut_off)?;
-    lanes.remove(&lane.folder, contents.damaged)?;
+    let is_kept = contents.damaged || is_evidence;
+    lanes.remove(&lane.folder, is_kept)?;
     recovered.lanes += 1;
     recovered.torn_bytes += contents.torn_bytes;
-    if contents.damaged {
+    if is_kept {
         recovered.damaged.push(lane.id.clone());
     }
     recovered.interrupted.extend(cut_off);
@@ -162,7 +181,9 @@ pub(super) struct OpenCall {
 }
 
 /// The calls of a lane that began and didn't end by themselves, by the number of their beginning.
-pub(super) fn open_calls(contents: &Contents) -> Vec<(u64, OpenCall)> {
+pub(super) fn open_calls<'r>(
+    records: impl IntoIterator<Item = &'r (u64, Vec<u8>)>,
+) -> Vec<(u64, OpenCall)> {
     #[derive(Deserialize)]
     #[serde(tag = "type", rename_all_fields = "camelCase")]
     enum Seen {
@@ -179,7 +200,7 @@ pub(super) fn open_calls(contents: &Contents) -> Vec<(u64, OpenCall)> {
         Other,
     }
     let mut open: BTreeMap<u64, OpenCall> = BTreeMap::new();
-    for (number, json) in &contents.records {
+    for (number, json) in records {
         match serde_json::from_slice::<Seen>(json) {
             Ok(Seen::CallStarted { call_id, tool_name }) => {
                 let whole = serde_json::from_slice(json).ok();
@@ -200,21 +221,32 @@ pub(super) fn open_calls(contents: &Contents) -> Vec<(u64, OpenCall)> {
 
 /// Writes an end for each open call into the dead lane, which still has room for them.
 fn end_calls(
+    lane: &DeadLane,
     contents: &mut Contents,
     open: &[(u64, OpenCall)],
+    drained: u64,
     now_unix_ms: u64,
 ) -> Result<(), JournalError> {
     let writing = Writing { at_unix_ms: now_unix_ms, redactor: &Redactor::default() };
-    let Some((file, end)) =
-        contents.reopen()?.filter(|_| open.iter().any(|(_, call)| !call.is_ended))
-    else {
+    if open.iter().all(|(_, call)| call.is_ended) {
         return Ok(());
-    };
-    let mut frames = Vec::new();
+    }
     let mut number = contents.last_number();
+    let reopened = if drained > number {
+        // Numbers are places in a file, so those that only the log has left need another.
+        number = drained;
+        let file = LaneFile::create(&lane.folder, contents.last_index + 1, Faults::default())?;
+        let end = file.write_header(number + 1)?;
+        Some((file, end))
+    } else {
+        contents.reopen()?
+    };
+    let Some((file, end)) = reopened else { return Ok(()) };
+    let mut frames = Vec::new();
     for (start, call) in open.iter().filter(|(_, call)| !call.is_ended) {
         let mut json = Vec::new();
-        let written = writing.interrupted(&mut json, *start, &call.call_id, &call.tool_name);
+        let end = Interrupted { start: *start, call_id: &call.call_id, tool_name: &call.tool_name };
+        let written = writing.interrupted(&mut json, &end, true);
         if written.is_err() || !frame::push(&mut frames, &json) {
             return Err(JournalError::TooLarge(json.len()));
         }

@@ -68,12 +68,11 @@ pub(super) fn judge(
     Ok(if is_made_up_for { Rest::Torn } else { Rest::Damaged })
 }
 
-/// Whether it is what a write leaves that was cut short: nothing but zeros, or the beginning of one
-/// frame, whose end would lie beyond.
+/// Whether it is what a write leaves that was cut short: nothing, or the beginning of one frame, and
+/// maybe zeros behind it.
 fn is_cut_short(rest: &[u8]) -> bool {
-    if rest.iter().all(|byte| *byte == 0) {
-        return true;
-    }
+    let written = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let rest = rest.get(..written).unwrap_or_default();
     let Some(([a, b, c, d, crc @ ..], payload)) = rest.split_first_chunk::<{ frame::HEADER_LEN }>()
     else {
         return true;
@@ -104,4 +103,29 @@ fn is_first_of_some(
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_beginning_of_a_frame_that_can_be_is_cut_short() {
+        let mut whole = Vec::new();
+        assert!(frame::push(&mut whole, b"what it says"));
+        for len in 0..whole.len() {
+            assert!(is_cut_short(&whole[..len]), "{len}");
+            let mut room = whole[..len].to_vec();
+            room.resize(len + 50, 0);
+            assert!(is_cut_short(&room), "{len} and zeros");
+        }
+        let mut longer = whole.clone();
+        longer[0] += 9;
+        assert!(!is_cut_short(&longer), "whole, with another length");
+        let mut endless = whole[..10].to_vec();
+        endless[3] = 1;
+        assert!(!is_cut_short(&endless), "longer than any");
+        whole[9] ^= 1;
+        assert!(!is_cut_short(&whole), "whole, and changed");
+    }
 }

@@ -20,6 +20,15 @@ pub struct Retention {
     pub max_age_ms: Option<u64>,
 }
 
+impl Retention {
+    /// From which age on a segment is followed by another, so that its entries can go in time: it
+    /// goes as a whole.
+    pub(super) fn segment_max_age_ms(self) -> Option<u64> {
+        const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+        self.max_age_ms.map(|age| DAY_MS.min(age / 10))
+    }
+}
+
 /// What is to go.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Due {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::error::JournalError;
 use super::frame;
 use super::lanes::is_lane_id;
-use crate::contract::ids::Digest;
+use super::private;
+use crate::contract::ids::{Digest, IdError};
 
 /// The format of segments that this code writes, and the last that it reads.
 pub(super) const FORMAT: u64 = 1;
@@ -54,9 +55,12 @@ pub(super) struct EntryHead<'a> {
 }
 
 /// The link before the first.
-pub(super) fn no_link() -> Result<Digest, JournalError> {
+pub(super) fn no_link(log: &Path) -> Result<Digest, JournalError> {
     // 64 zeros are always a digest.
-    "0".repeat(64).parse().map_err(|_no_digest| JournalError::Closed)
+    "0".repeat(64).parse().map_err(|error: IdError| JournalError::Damaged {
+        file: log.to_owned(),
+        wrong: error.to_string(),
+    })
 }
 
 /// Appends an entry's frame and gives its link. `record` is a JSON object, which the entry's own
@@ -137,21 +141,24 @@ pub(super) fn list(log: &Path) -> Result<Vec<SegmentFile>, JournalError> {
 
 /// A segment's bytes from `from` on.
 pub(super) fn read(path: &Path, from: u64) -> Result<Vec<u8>, JournalError> {
-    use std::os::unix::fs::FileExt as _;
-    let file = fs::File::open(path).map_err(JournalError::on("open", path))?;
+    let mut file = private::open("open", path, fs::OpenOptions::new().read(true))?;
     let len = file.metadata().map_err(JournalError::on("read", path))?.len();
     if len > FILE_MAX_LEN {
         let wrong = format!("it has {len} bytes");
         return Err(JournalError::Damaged { file: path.to_owned(), wrong });
     }
-    let mut bytes = vec![0; usize::try_from(len.saturating_sub(from)).unwrap_or(usize::MAX)];
-    file.read_exact_at(&mut bytes, from).map_err(JournalError::on("read", path))?;
+    let left = len.saturating_sub(from);
+    let mut bytes = Vec::with_capacity(usize::try_from(left).unwrap_or_default());
+    file.seek(SeekFrom::Start(from))
+        // A torn end may be cut off meanwhile.
+        .and_then(|_from| file.take(left).read_to_end(&mut bytes))
+        .map_err(JournalError::on("read", path))?;
     Ok(bytes)
 }
 
 /// A segment's header, without the rest; `None` if its first frame is none.
 pub(super) fn read_header(path: &Path) -> Result<Option<Header>, JournalError> {
-    let file = fs::File::open(path).map_err(JournalError::on("open", path))?;
+    let file = private::open("open", path, fs::OpenOptions::new().read(true))?;
     let most = (frame::PAYLOAD_MAX_LEN + frame::HEADER_LEN) as u64;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).map_err(JournalError::on("read", path))?;
@@ -198,6 +205,55 @@ pub(super) fn stragglers(bytes: &[u8], from: usize) -> Vec<(EntryHead<'_>, Diges
         }
     }
     found
+}
+
+/// Lane → the number of its last record in these segments, of which some may be spoilt.
+pub(super) fn drained_in(segments: &[SegmentFile]) -> Result<BTreeMap<String, u64>, JournalError> {
+    let mut drained = BTreeMap::new();
+    for segment in segments.iter().rev() {
+        let bytes = read(&segment.path, 0)?;
+        stragglers(&bytes, 0).iter().for_each(|(head, _)| raise(&mut drained, head));
+        if let Some((header, _)) = header(&bytes, &segment.path)? {
+            for (lane, number) in header.lanes {
+                let last = drained.entry(lane).or_insert(number);
+                *last = number.max(*last);
+            }
+            break;
+        }
+    }
+    Ok(drained)
+}
+
+/// Number and entry of what a lane's records after `last` are in the log, in order.
+pub(super) fn records_after(
+    log: &Path,
+    lane: &str,
+    last: u64,
+) -> Result<Vec<(u64, Vec<u8>)>, JournalError> {
+    let mut found = Vec::new();
+    for segment in list(log)?.iter().rev() {
+        let bytes = read(&segment.path, 0)?;
+        let Some((header, end)) = header(&bytes, &segment.path)? else { continue };
+        for (payload, _) in frame::all(&bytes, end) {
+            let head = entry_head(payload).filter(|it| it.lane == lane && it.number > last);
+            found.extend(head.map(|head| (head.number, payload.to_owned())));
+        }
+        if header.lanes.get(lane).is_none_or(|number| *number <= last) {
+            break;
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Notes that an entry is in the log.
+pub(super) fn raise(drained: &mut BTreeMap<String, u64>, head: &EntryHead<'_>) {
+    match drained.get_mut(head.lane) {
+        Some(number) => *number = head.number.max(*number),
+        None => {
+            drained.insert(head.lane.to_owned(), head.number);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,5 +3,7 @@
 mod bounds;
 mod chain;
 mod crash;
+mod damage;
+mod disk;
 mod kit;
 mod life;

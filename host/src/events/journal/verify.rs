@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::error::JournalError;
 use super::frame;
 use super::lanes::Lanes;
+use super::log::hold;
 use super::read::Head;
+use super::rest::{Known, Rest, judge};
 use super::segment::{self, SegmentFile};
 use crate::contract::ids::Digest;
 
@@ -91,7 +93,8 @@ pub struct Verified {
     pub head: Option<Head>,
     /// The number of the last entry that retention removed.
     pub removed_through: Option<u64>,
-    /// Bytes at the end that are no whole entry: it is being written, or was when its process went.
+    /// Bytes at the end that are no whole entry: it is being written, or was when its process went,
+    /// or a power cut spoilt it. None of them was acknowledged but what is in a lane as well.
     pub unfinished_bytes: u64,
     /// Lanes that are there, of living processes or not taken in yet.
     pub lanes: usize,
@@ -101,14 +104,26 @@ pub struct Verified {
 
 /// Checks the log of an audit folder, and that it holds `expected`. One that isn't there is empty.
 ///
+/// Where the end of the log is spoilt, the log is held meanwhile, to see whether a process that is
+/// gone left in its lane what a power cut took.
+///
 /// # Errors
 /// The first thing that is wrong.
 pub fn verify(audit: &Path, expected: Option<Head>) -> Result<Verified, VerifyError> {
     let log = segment::log_folder(audit);
+    let mut held = None;
     for _ in 0..TRIES {
         let segments = segment::list(&log)?;
-        let mut walk = Walk { expected, ..Walk::default() };
+        let lanes = held.as_ref().map(|_lock| Lanes::in_folder(audit));
+        let mut walk = Walk { expected, lanes, ..Walk::default() };
         match walk.all(&segments) {
+            Err(VerifyError::Damaged { file, seq }) if held.is_none() => {
+                let is_newest = segment::list(&log)?.last().is_some_and(|it| it.path == file);
+                held = if is_newest { hold(audit)? } else { None };
+                if held.is_none() {
+                    return Err(VerifyError::Damaged { file, seq });
+                }
+            }
             // Retention may have removed the oldest segments meanwhile.
             Err(VerifyError::Journal(JournalError::Io { source, .. }))
                 if source.kind() == io::ErrorKind::NotFound
@@ -117,13 +132,15 @@ pub fn verify(audit: &Path, expected: Option<Head>) -> Result<Verified, VerifyEr
             Ok(()) => return walk.end(audit),
         }
     }
-    Err(JournalError::Busy { lock: log, seconds: 0 }.into())
+    Err(JournalError::Changing(log).into())
 }
 
 /// The state of the walk along the chain.
 #[derive(Debug, Default)]
 struct Walk {
     expected: Option<Head>,
+    /// Looked into at the end, where the log is held.
+    lanes: Option<Lanes>,
     first: Option<Head>,
     /// The number and link that come next.
     next_seq: u64,
@@ -149,8 +166,12 @@ impl Walk {
         let damaged = |seq| VerifyError::Damaged { seq, file: path.clone() };
         let bytes = segment::read(path, 0)?;
         let Some((header, mut at)) = segment::header(&bytes, path)? else {
-            let is_new = is_last && segment::stragglers(&bytes, 0).is_empty();
-            return if is_new { self.unfinish(bytes.len()) } else { Err(damaged(seq)) };
+            let known = Known { seq: seq.saturating_sub(1), link: None, drained: &self.drained };
+            if !is_last || judge(&bytes, 0, &known, self.lanes.as_ref())? == Rest::Damaged {
+                return Err(damaged(seq));
+            }
+            self.unfinished_bytes = bytes.len() as u64;
+            return Ok(());
         };
         if header.first_seq != seq {
             return Err(VerifyError::Missing { seq, found: header.first_seq, file: path.clone() });
@@ -175,17 +196,17 @@ impl Walk {
             self.entry(payload, path)?;
             at = end;
         }
-        if at == bytes.len() {
-            Ok(())
-        } else if is_last && segment::stragglers(&bytes, at).is_empty() {
-            self.unfinish(bytes.len() - at)
-        } else {
-            Err(damaged(self.next_seq))
+        let seq = self.next_seq.saturating_sub(1);
+        let known = Known { seq, link: self.link, drained: &self.drained };
+        let lanes = self.lanes.as_ref().filter(|_| is_last);
+        let is_torn = match judge(&bytes, at, &known, lanes)? {
+            Rest::Nothing => return Ok(()),
+            rest => rest == Rest::Torn && is_last,
+        };
+        if !is_torn {
+            return Err(damaged(self.next_seq));
         }
-    }
-
-    fn unfinish(&mut self, bytes: usize) -> Result<(), VerifyError> {
-        self.unfinished_bytes = bytes as u64;
+        self.unfinished_bytes = (bytes.len() - at) as u64;
         Ok(())
     }
 
@@ -205,12 +226,7 @@ impl Walk {
             return Err(VerifyError::Rewritten(seq));
         }
         self.checkpoints.extend(checkpoint(payload));
-        match self.drained.get_mut(head.lane) {
-            Some(number) => *number = head.number,
-            None => {
-                self.drained.insert(head.lane.to_owned(), head.number);
-            }
-        }
+        segment::raise(&mut self.drained, &head);
         self.link = Some(hash);
         self.head = Some(Head { seq, hash });
         self.entries += 1;

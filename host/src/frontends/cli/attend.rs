@@ -1,6 +1,6 @@
 //! Waits for work of a running host: tells what is said meanwhile, and heeds Ctrl-C.
 //!
-//! The first Ctrl-C cancels the work, the second leaves it.
+//! The first Ctrl-C cancels the work, the second leaves it. SIGTERM and SIGHUP cancel it too.
 
 use std::future::Future;
 use std::pin::pin;
@@ -23,6 +23,7 @@ const LOG_WAIT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Attendant {
     interrupts: Signal,
+    endings: [Signal; 2],
     events: EventStream,
     watcher: Watcher,
     screen: Arc<Screen>,
@@ -36,13 +37,17 @@ impl Attendant {
         watcher: Watcher,
         screen: Arc<Screen>,
     ) -> Result<Self, CliError> {
-        let interrupts = signal(SignalKind::interrupt())
-            .map_err(|error| CliError::Machine(format!("Ctrl-C can't be watched: {error}")))?;
+        let watched = |kind| {
+            signal(kind)
+                .map_err(|error| CliError::Machine(format!("signals can't be watched: {error}")))
+        };
+        let interrupts = watched(SignalKind::interrupt())?;
+        let endings = [watched(SignalKind::terminate())?, watched(SignalKind::hangup())?];
         let cancel = CancellationToken::new();
-        Ok(Self { interrupts, events: host.events(), watcher, screen, cancel })
+        Ok(Self { interrupts, endings, events: host.events(), watcher, screen, cancel })
     }
 
-    /// What Ctrl-C cancels.
+    /// What Ctrl-C and the other endings cancel.
     pub(super) fn cancel(&self) -> CancellationToken {
         self.cancel.clone()
     }
@@ -52,6 +57,7 @@ impl Attendant {
     pub(super) async fn until<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         let ended = loop {
+            let [terminate, hangup] = &mut self.endings;
             tokio::select! {
                 ended = &mut work => break ended,
                 Some(()) = self.interrupts.recv() => {
@@ -60,6 +66,9 @@ impl Attendant {
                     }
                     self.cancel.cancel();
                 }
+                // What a call asked is taken back with it, and nobody answers for nothing.
+                Some(()) = terminate.recv() => self.cancel.cancel(),
+                Some(()) = hangup.recv() => self.cancel.cancel(),
                 Some(seen) = self.events.next() => {
                     if let Some(lines) = self.watcher.lines(&seen) {
                         self.screen.tell(&lines);

@@ -1,6 +1,7 @@
 //! `belljar config`: whether the configuration is sound, and what is in force.
 //!
-//! Starts nothing.
+//! Makes no call and records nothing. `check` loads the plugins, as every start does: whether a tool
+//! that is named exists shows only then.
 
 use std::path::PathBuf;
 
@@ -9,9 +10,10 @@ use serde_json::json;
 
 use super::error::{CliError, shown};
 use super::exit::Exit;
-use super::show::{print, print_json_pretty, tell};
-use super::start::configuration;
-use crate::config::{Config, ConfigError, Origin, Problems};
+use super::show::{indented, print, print_json_pretty, tell};
+use super::start::{code_folder, configuration, looking};
+use crate::app::{self, Setup, StartError};
+use crate::config::{Config, ConfigError, Finding, Origin, Problems};
 
 /// The widest column that is filled up, in characters.
 const COLUMN_MAX: usize = 48;
@@ -32,7 +34,8 @@ enum ConfigCommand {
     Show(ShowArgs),
 }
 
-/// Say everything that is wrong in it: exit code 0 where nothing is, 2 where something is.
+/// Say everything that is wrong in it, plugins that can't be loaded and names of tools that aren't
+/// there among it: exit code 0 where nothing is, 2 where something is.
 #[derive(Debug, Args)]
 struct CheckArgs {
     /// Print the findings as one JSON object.
@@ -57,18 +60,23 @@ pub(super) fn run(args: ConfigArgs, config: Option<PathBuf>) -> Result<Exit, Cli
 }
 
 fn check(args: &CheckArgs, option: Option<PathBuf>) -> Result<Exit, CliError> {
-    let config = match configuration(option) {
+    let mut config = match looking(option) {
         Err(CliError::Config(ConfigError::Wrong(problems))) => return wrong(args, &problems),
         other => other?,
     };
-    // Rules and settings of batches are judged by the parts that use them.
-    if let Err(error) = crate::app::check(&config) {
-        if args.json {
+    config.findings.extend(app::redactor(&config).1);
+    // Rules, grants and names of tools are judged by the parts that use them.
+    match judged(&config) {
+        Ok(more) => config.findings.extend(more),
+        Err(error) if args.json => {
             let told = [json!({"text": error.to_string()})];
             print_json_pretty(&json!({"sound": false, "problems": told}))?;
             return Ok(Exit::Usage);
         }
-        return Err(Box::new(error).into());
+        Err(error) => {
+            tell(&format!("error: {}", indented(&error.to_string(), "  ")));
+            return Ok(Exit::Usage);
+        }
     }
     let keys = config.effective.iter().filter(|it| matches!(it.origin, Origin::File { .. }));
     let (keys, file) = (keys.count(), config.file.as_deref());
@@ -93,6 +101,32 @@ fn check(args: &CheckArgs, option: Option<PathBuf>) -> Result<Exit, CliError> {
         if keys == 1 { "1 key, sound".to_owned() } else { format!("{keys} keys, all sound") };
     print(&format!("{}: {noun}\n", shown(file)))?;
     Ok(Exit::Success)
+}
+
+/// What a start says of it that makes no call. What is wrong with the machine is no fault of the
+/// configuration, and only leaves a part unchecked.
+fn judged(config: &Config) -> Result<Vec<Finding>, StartError> {
+    app::check(config)?;
+    let started = app::start(&Setup {
+        config: config.clone(),
+        builtins: true,
+        code_folder: code_folder(),
+        ..Setup::default()
+    });
+    let finding = |text| Finding { line: None, text };
+    match started {
+        Ok(app) => {
+            let left_out = |failed: &app::Failed| {
+                finding(format!("the plugin `{}` is left out: {}", failed.path, failed.error))
+            };
+            Ok(app.failed.iter().map(left_out).collect())
+        }
+        Err(error) if Exit::of_start(&error) == Exit::HostFault => {
+            let text = format!("plugins and the names of their tools weren't checked: {error}");
+            Ok(vec![finding(text)])
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn wrong(args: &CheckArgs, problems: &Problems) -> Result<Exit, CliError> {

@@ -1,5 +1,7 @@
 //! `belljar doctor`: whether belljar works on this machine, and what would make it work better.
 
+use std::path::{Path, PathBuf};
+
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,9 +12,10 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::gaps::{GAPS, Gap, WASMTIME};
 use super::show::{print, print_json_pretty};
-use super::start::code_folder;
+use super::start::{code_folder, configuration};
 use crate::Host;
 use crate::app::{self, App, Setup, StartError};
+use crate::config::Config;
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::CallId;
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
@@ -57,8 +60,9 @@ struct Report {
 }
 
 /// Checks all there is to check, whatever is broken.
-pub(super) async fn run(args: DoctorArgs) -> Result<Exit, CliError> {
-    let checks = check_all().await;
+pub(super) async fn run(args: DoctorArgs, config: Option<PathBuf>) -> Result<Exit, CliError> {
+    let mut checks = check_all().await;
+    checks.extend(check_state(config).await);
     let healthy = checks.iter().all(|check| check.state != State::Broken);
     let version = env!("CARGO_PKG_VERSION");
     let report = Report { version, wasmtime: WASMTIME, gaps: &GAPS, healthy, checks };
@@ -94,6 +98,38 @@ async fn check_all() -> Vec<Check> {
     checks.push(check_open_files(getrlimit(Resource::Nofile).current));
     checks.push(check_map_count(std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()));
     checks
+}
+
+/// The configuration, and whether approvals and the audit log can be kept where it says.
+async fn check_state(option: Option<PathBuf>) -> Vec<Check> {
+    let config = match configuration(option) {
+        Ok(config) => config,
+        Err(error) => return vec![check("configuration", State::Broken, error.to_string())],
+    };
+    let shown = |path: &Path| clipped_line(&path.to_string_lossy(), 300);
+    let file = config.file.as_deref().map_or("none, every default holds".to_owned(), shown);
+    let mut checks = vec![check("configuration", State::Ok, file)];
+    checks.push(match config.state.clone() {
+        None => {
+            let found = "nowhere to keep approvals and the audit log: `state` isn't set, and \
+                         neither XDG_STATE_HOME nor HOME is an absolute path";
+            check("state", State::Hint, found)
+        }
+        Some(folder) => match kept(config).await {
+            Ok(()) => check("state", State::Ok, shown(&folder)),
+            Err(why) => check("state", State::Broken, why),
+        },
+    });
+    checks
+}
+
+/// Opens what a call would open, and closes it again.
+async fn kept(config: Config) -> Result<(), String> {
+    let setup = Setup { config, code_folder: code_folder(), ..Setup::default() };
+    let host = app::start(&setup).map_err(|error| error.to_string())?.host;
+    let remembered = host.approvals().remembered_list().map(drop);
+    let closed = host.close().await;
+    remembered.map_err(|error| error.to_string()).and(closed)
 }
 
 fn check(name: &'static str, state: State, found: impl Into<String>) -> Check {

@@ -30,7 +30,7 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Audit(args) => audit::run(args, config),
         Command::Policy(args) => policy::run(args, config).await,
         Command::Config(args) => config_file::run(args, config),
-        Command::Doctor(args) => doctor::run(args).await,
+        Command::Doctor(args) => doctor::run(args, config).await,
     };
     ended.unwrap_or_else(|error| report(&error))
 }

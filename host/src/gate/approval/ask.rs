@@ -5,8 +5,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -15,111 +13,69 @@ use tokio_util::sync::CancellationToken;
 use super::answer::Answer;
 use super::error::ApprovalError;
 use super::hook::ApprovalHook;
-use super::leaving::{CALL_GONE, Leaving};
-use super::queue::ApprovalQueue;
-use super::recording;
+use super::leaving::Leaving;
+use super::queue::{ApprovalQueue, LAPSED};
 use super::waiting::Waiter;
 use crate::contract::approval::{
     ApprovalDecision, ApprovalEntry, ApprovalRequest, ApprovalState, Approver,
 };
 use crate::contract::ids::ApprovalId;
 use crate::contract::invocation::ApprovalMode;
-use crate::events::EventKind;
-use crate::storage::{Inserted, Revision, StorageError};
+use crate::storage::{Revision, StorageError};
 
 /// The hook's answer on its way; for ever on its way where there is no hook.
 type HookAnswer<'a> =
     Pin<Box<dyn Future<Output = Option<(ApprovalDecision, Approver)>> + Send + 'a>>;
 
 impl ApprovalQueue {
-    /// Asks for a call, and waits as `mode` says. Safe to drop: in mode `Wait` that withdraws the
-    /// request (at once, and at most as long as the store waits for another process); in mode
-    /// `HandBack` the request stays for the repeat.
+    /// Asks for a call, and waits as `mode` says. Safe to drop: that withdraws the request (at once,
+    /// and at most as long as the store waits for another process), but in mode `HandBack` one that
+    /// is on record stays for the repeat.
     pub async fn ask(
         &self,
         request: ApprovalRequest,
         mode: ApprovalMode,
         cancel: &CancellationToken,
     ) -> Answer {
-        if mode == ApprovalMode::Deny {
-            let reason = "nobody can be asked here: a call from here needs a rule that allows it, \
-                          or an answer that was remembered";
-            return Answer::declined(reason, None);
-        }
-        if self.0.hook.is_none() && !self.others_can_answer() {
-            let reason = "nobody can be asked: there is no approver, and nobody else can see the \
-                          request";
+        if let Some(reason) = self.nobody_there(mode) {
             return Answer::declined(reason, None);
         }
         if cancel.is_cancelled() {
             return Answer::Cancelled;
         }
-        let waiter = self.0.waiting.register(&request.id);
-        let mut leaving = Leaving::new(self, &request.id, mode == ApprovalMode::Wait);
-        let kept = self.keep(&request, mode, Arc::clone(&leaving.gone)).await;
-        let (request, waiter) = match kept {
-            Ok(Inserted::New) => {
-                if let Err(error) = recording::requested(self, &request).await {
-                    let why = format!("the audit log can't be written: {error}");
-                    tracing::error!("{why}");
-                    return Answer::Unavailable("the audit log can't be written".to_owned());
-                }
-                self.publish(&request);
-                (request, waiter)
+        let mut leaving = Leaving::new(self, &request.id);
+        let answer = match self.put(request, mode, &mut leaving).await {
+            Ok((request, waiter)) => {
+                let answer = self.wait(&request, waiter, mode, cancel).await;
+                // What the answer leaves open is nobody's any more; all else has ended already.
+                let open = matches!(answer, Answer::Cancelled | Answer::Unavailable(_));
+                leaving.armed &= open || matches!(answer, Answer::Declined { by: None, .. });
+                answer
             }
-            Ok(Inserted::Existing(entry)) => {
-                let waiter = self.0.waiting.register(&entry.request.id);
-                (entry.request, waiter)
-            }
-            Err(error @ StorageError::TooMany { .. }) => {
-                return Answer::declined(format!("nobody can be asked: {error}"), None);
-            }
-            Err(error) => return unavailable(&error),
+            Err(answer) => answer,
         };
-        let answer = self.wait(&request, waiter, mode, cancel).await;
-        // What the answer leaves open is nobody's any more; all else has ended already.
-        let open = matches!(answer, Answer::Cancelled | Answer::Unavailable(_));
-        leaving.armed &= open || matches!(answer, Answer::Declined { by: None, .. });
+        leaving.leave().await;
         answer
+    }
+
+    /// Why nobody can be asked, where nobody can.
+    fn nobody_there(&self, mode: ApprovalMode) -> Option<&'static str> {
+        if mode == ApprovalMode::Deny {
+            return Some(
+                "nobody can be asked here: a call from here needs a rule that allows it, or an \
+                 answer that was remembered",
+            );
+        }
+        let nobody = self.0.hook.is_none() && !self.others_can_answer();
+        nobody.then_some(
+            "nobody can be asked: there is no approver, and nobody else can see the request",
+        )
     }
 
     /// Whether anybody but the hook can see a request: another process by the store, or somebody
     /// in this one who watches the bus.
     fn others_can_answer(&self) -> bool {
         self.0.store.is_shared() || self.0.bus.is_watched()
-    }
-
-    async fn keep(
-        &self,
-        request: &ApprovalRequest,
-        mode: ApprovalMode,
-        gone: Arc<AtomicBool>,
-    ) -> Result<Inserted, StorageError> {
-        let request = request.clone();
-        self.blocking(move |queue| {
-            queue.sweep()?;
-            let (store, now) = (&queue.0.store, queue.now());
-            if mode == ApprovalMode::HandBack {
-                return store.insert_shared(&request, now);
-            }
-            store.insert(&request, now)?;
-            // The call may have gone while this was on its way; then nobody else withdraws it.
-            if gone.load(Ordering::SeqCst) {
-                store.withdraw(&request.id, CALL_GONE, now)?;
-            }
-            Ok(Inserted::New)
-        })
-        .await
-    }
-
-    fn publish(&self, request: &ApprovalRequest) {
-        self.0.bus.publish(Some(&request.call_id), || EventKind::ToolApprovalRequest {
-            request_id: request.id.clone(),
-            tool_name: request.tool.to_string(),
-            arguments: Box::new(request.arguments.clone()),
-            reason: request.reason.clone(),
-            expires_unix_ms: request.expires_unix_ms,
-        });
     }
 
     async fn wait(
@@ -208,9 +164,20 @@ impl ApprovalQueue {
             move |queue: &Self| queue.decide(&id, decision, approver).map(drop)
         };
         match self.blocking(decide).await {
-            // Somebody else was first, or time was: the next look says who.
-            Ok(()) | Err(ApprovalError::Storage(_)) => None,
+            Ok(()) => None,
+            // Somebody else was first: the next look says who.
+            Err(ApprovalError::Storage(
+                StorageError::AlreadyDecided { .. }
+                | StorageError::Used(_)
+                | StorageError::Withdrawn { .. },
+            )) => None,
+            // The wall clock is ahead of the wait, and no answer counts any more.
+            Err(ApprovalError::Storage(StorageError::Expired(_))) => {
+                Some(self.expire(&id, None).await)
+            }
             Err(error) => {
+                tracing::warn!("an approver's answer to `{id}` can't be taken: {error}");
+                let error = error.without_path();
                 let reason = format!("the approver's answer can't be taken: {error}");
                 Some(Answer::declined(reason, Some(id)))
             }
@@ -222,7 +189,7 @@ impl ApprovalQueue {
         let lapse = move |queue: &Self| {
             let entry = queue.0.store.lapse(&id, queue.now())?;
             if entry.state == ApprovalState::Expired {
-                queue.tell_ended(std::slice::from_ref(&id), ApprovalState::Expired);
+                queue.tell_ended(std::slice::from_ref(&id), ApprovalState::Expired, LAPSED);
             }
             Ok(entry)
         };
@@ -257,7 +224,7 @@ fn pending(request: &ApprovalRequest) -> Answer {
     Answer::Pending { id: request.id.clone(), expires_unix_ms: request.expires_unix_ms }
 }
 
-fn unavailable(error: &StorageError) -> Answer {
+pub(super) fn unavailable(error: &StorageError) -> Answer {
     tracing::warn!("nobody can be asked: {error}");
     Answer::Unavailable(error.without_path())
 }

@@ -19,21 +19,21 @@ const PURPOSE: &str = "belljar approval 1\n";
 /// All that an approval is bound to. The caller's level is not: it says whether to ask, and the
 /// gate says it anew each time.
 #[derive(Debug, Clone, Copy)]
-pub struct Binding<'a> {
+pub(super) struct Binding<'a> {
     /// The tool.
-    pub tool: &'a ToolId,
+    pub(super) tool: &'a ToolId,
     /// The build it belongs to.
-    pub plugin_digest: &'a Digest,
+    pub(super) plugin_digest: &'a Digest,
     /// The canonical arguments.
-    pub arguments_hash: &'a Digest,
+    pub(super) arguments_hash: &'a Digest,
     /// What the call may use.
-    pub grants: &'a GrantsRecord,
+    pub(super) grants: &'a GrantsRecord,
     /// The bounds in force; where they came from doesn't matter.
-    pub limits: &'a Limits,
+    pub(super) limits: &'a Limits,
     /// Caller, user, execution user, session and workspace.
-    pub caller: &'a CallerContext,
+    pub(super) caller: &'a CallerContext,
     /// The rules in force.
-    pub policy_revision: &'a Digest,
+    pub(super) policy_revision: &'a Digest,
 }
 
 #[derive(Serialize)]
@@ -56,7 +56,7 @@ impl Binding<'_> {
     ///
     /// # Errors
     /// A granted folder whose path has no JSON.
-    pub fn digest(&self) -> Result<Digest, ApprovalError> {
+    pub(super) fn digest(&self) -> Result<Digest, ApprovalError> {
         let limits = LimitKind::ALL.map(|kind| (kind.facts().name, self.limits.get(kind).value));
         let bound = Bound {
             tool: self.tool,

@@ -1,22 +1,25 @@
-//! Takes answers: who may give which, what is remembered of it, and what else it answers.
+//! Takes answers: each is recorded before it counts, and may answer what else waits.
 //!
-//! The first valid answer stands; the store says who was first.
+//! The first valid answer stands; the store says who was first. Which answers may be given is in
+//! `check`.
 
 use std::collections::BTreeMap;
 
+use super::check::check;
 use super::error::ApprovalError;
-use super::pattern::Pattern;
 use super::queue::ApprovalQueue;
 use super::recording;
-use super::remembered::{Asked, Rule};
+use super::remembered::{Asked, RememberedSet};
 use crate::contract::approval::{
     ApprovalDecision, ApprovalEntry, ApprovalRequest, ApprovalState, Approver, Decided,
     RememberScope, Remembered, RememberedVerdict,
 };
-use crate::contract::arguments::{self, ArgumentBounds};
 use crate::contract::ids::ApprovalId;
 use crate::events::EventKind;
 use crate::storage::{ListFilter, StorageError};
+
+/// Requests that one answer answers along. Each waits for the disk twice.
+const ALONG_MAX: usize = 1_000;
 
 /// Which requests one answer is for.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +34,9 @@ pub enum Selection {
 pub type Decisions = Vec<(ApprovalId, Result<ApprovalEntry, ApprovalError>)>;
 
 impl ApprovalQueue {
-    /// Answers one request, and every other that what is remembered of it covers.
+    /// Answers one request, and others that what is remembered of it covers: the oldest 1,000. Any
+    /// beyond that wait on, for answers of their own. Blocks, for the disk and for other processes:
+    /// never on a thread that runs calls.
     ///
     /// # Errors
     /// An answer that may not be given, one that means nothing, or one that comes too late.
@@ -42,12 +47,13 @@ impl ApprovalQueue {
         approver: Approver,
     ) -> Result<ApprovalEntry, ApprovalError> {
         let (entry, remembered) = self.decide_one(id, decision, approver, None)?;
-        self.decide_covered(remembered);
+        self.decide_along(remembered.into_iter().collect());
         Ok(entry)
     }
 
     /// Answers many requests alike, but for those with an answer of their own in `overrides`. Each
     /// gets its own result, in the order of the selection; one that fails leaves the others alone.
+    /// Answers others along, and blocks, as [`ApprovalQueue::decide`] does.
     ///
     /// # Errors
     /// The list can't be read.
@@ -76,7 +82,7 @@ impl ApprovalQueue {
         };
         let results = ids.into_iter().map(&mut decide).collect();
         // Only now, so that an answer of its own comes before one that covers it.
-        self.decide_covered(remembered);
+        self.decide_along(remembered);
         Ok(results)
     }
 
@@ -89,7 +95,7 @@ impl ApprovalQueue {
     ) -> Result<(ApprovalEntry, Option<Remembered>), ApprovalError> {
         let now = self.now();
         let request = self.0.store.get(id)?.request;
-        self.check(&request, &decision, &approver, now)?;
+        check(&self.0.settings, &request, &decision, &approver, now)?;
         let decided = Decided { decision, approver, at_unix_ms: now, along };
         let remembered = remembered_of(&request, &decided);
         recording::decided(self, &request, &decided)?;
@@ -108,75 +114,49 @@ impl ApprovalQueue {
         Ok((entry, remembered))
     }
 
-    fn check(
-        &self,
-        request: &ApprovalRequest,
-        decision: &ApprovalDecision,
-        approver: &Approver,
-        now: u64,
-    ) -> Result<(), ApprovalError> {
-        // A caller may always refuse or call off its own call.
-        let gives = decision.admits() || matches!(decision, ApprovalDecision::Answer { .. });
-        let own = request.caller.caller.as_ref() == Some(&approver.name);
-        if gives && own && !self.0.settings.self_approval {
-            return Err(ApprovalError::SelfApproval(approver.name.clone()));
-        }
-        match decision {
-            ApprovalDecision::Edit { arguments_json } => {
-                // The tool's own bounds are checked where the call is.
-                arguments::parse(arguments_json, ArgumentBounds::widest())?;
-            }
-            ApprovalDecision::Session if request.caller.session_id.is_none() => {
-                return Err(ApprovalError::NoSession);
-            }
-            ApprovalDecision::Always { scope, expires_unix_ms } => {
-                if let Some(expires) = expires_unix_ms.filter(|expires| *expires <= now) {
-                    let (expires_unix_ms, now_unix_ms) = (expires, now);
-                    return Err(ApprovalError::PastExpiry { expires_unix_ms, now_unix_ms });
-                }
-                check_scope(request, scope)?;
-            }
-            ApprovalDecision::DenyAlways { scope, .. } => check_scope(request, scope)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// Answers what else waits and is covered by what was just remembered, in the same person's
     /// name: who says `always` doesn't mean to be asked again for the next in the queue.
-    fn decide_covered(&self, remembered: impl IntoIterator<Item = Remembered>) {
-        for remembered in remembered {
-            if let Err(error) = self.decide_covered_by(remembered) {
+    fn decide_along(&self, remembered: Vec<Remembered>) {
+        if remembered.is_empty() {
+            return;
+        }
+        let set = RememberedSet::new(remembered);
+        let pending = match self.0.store.list(&ListFilter::pending()) {
+            Ok(pending) => pending,
+            Err(error) => {
                 tracing::warn!("other requests wait on, though they are answered: {error}");
+                return;
+            }
+        };
+        let mut answered = 0;
+        for id in pending.into_iter().filter(|it| set.knows(&it.tool)).map(|it| it.id) {
+            if answered == ALONG_MAX {
+                tracing::warn!(
+                    "one answer covers more than {ALONG_MAX} requests: the rest wait on"
+                );
+                return;
+            }
+            match self.decide_if_covered(&id, &set) {
+                Ok(true) => answered += 1,
+                Ok(false) => {}
+                Err(error) => tracing::debug!("`{id}` isn't answered along: {error}"),
             }
         }
     }
 
-    fn decide_covered_by(&self, remembered: Remembered) -> Result<(), StorageError> {
+    fn decide_if_covered(
+        &self,
+        id: &ApprovalId,
+        set: &RememberedSet,
+    ) -> Result<bool, ApprovalError> {
+        let request = self.0.store.get(id)?.request;
+        let Some(remembered) = set.find(&asked(&request), self.now()) else { return Ok(false) };
         let decision = match remembered.verdict {
             RememberedVerdict::Allow => ApprovalDecision::Once,
             RememberedVerdict::Deny => ApprovalDecision::Deny { reason: remembered.reason.clone() },
         };
-        let (approver, along) = (remembered.approver.clone(), remembered.id.clone());
-        let filter = ListFilter { tool: Some(remembered.tool.clone()), ..ListFilter::pending() };
-        let rule = Rule::new(remembered);
-        for summary in self.0.store.list(&filter)? {
-            let request = self.0.store.get(&summary.id)?.request;
-            if !rule.covers(&asked(&request), self.now()) {
-                continue;
-            }
-            match self.decide_one(
-                &summary.id,
-                decision.clone(),
-                approver.clone(),
-                Some(along.clone()),
-            ) {
-                // Somebody answers at the same time, and stands.
-                Ok(_) | Err(ApprovalError::Storage(StorageError::AlreadyDecided { .. })) => {}
-                Err(error) => tracing::debug!("`{}` isn't answered along: {error}", summary.id),
-            }
-        }
-        Ok(())
+        let (approver, along) = (remembered.approver.clone(), Some(remembered.id.clone()));
+        self.decide_one(id, decision, approver, along).map(|_entry| true)
     }
 
     /// Tells watchers of an answer, once.
@@ -200,21 +180,6 @@ fn asked(request: &ApprovalRequest) -> Asked<'_> {
         grants: &request.grants,
         caller: &request.caller,
     }
-}
-
-/// A pattern must be one, and must hold for the call it is given for: anything else is a slip.
-fn check_scope(request: &ApprovalRequest, scope: &RememberScope) -> Result<(), ApprovalError> {
-    let RememberScope::Pattern(globs) = scope else { return Ok(()) };
-    let (pattern, arguments) = (Pattern::new(globs)?, request.arguments.value());
-    if let Some(name) = pattern.unknown_name(arguments) {
-        let reason = format!("the call has no argument `{name}`");
-        return Err(ApprovalError::Pattern(reason));
-    }
-    if !pattern.matches(arguments, true) {
-        let reason = "it doesn't match the arguments of this very call";
-        return Err(ApprovalError::Pattern(reason.into()));
-    }
-    Ok(())
 }
 
 /// What of an answer stands for later calls.
@@ -241,6 +206,7 @@ fn remembered_of(request: &ApprovalRequest, decided: &Decided) -> Option<Remembe
         scope,
         arguments_hash: request.arguments.hash(),
         caller: request.caller.caller.clone(),
+        user_id: request.caller.user_id.clone(),
         execution_user_id: request.caller.execution_user_id.clone(),
         workspace: request.caller.workspace.clone(),
         session_id,

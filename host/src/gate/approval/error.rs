@@ -1,6 +1,7 @@
 //! Why a request or an answer isn't taken.
 //!
-//! Names what the approver can put right; what the store says is passed on.
+//! Names what the approver can put right; what the store says is passed on. Paths in here are the
+//! operator's: what a caller may read is [`ApprovalError::without_path`].
 
 use crate::contract::arguments::ArgumentsError;
 use crate::events::JournalError;
@@ -23,6 +24,16 @@ pub enum ApprovalError {
         /// What the clock says.
         now_unix_ms: u64,
     },
+    /// More text than is kept.
+    #[error("{what} has {len} bytes: expected at most {max}")]
+    TooLong {
+        /// Of what.
+        what: &'static str,
+        /// So many.
+        len: usize,
+        /// And so many are kept.
+        max: usize,
+    },
     /// A pattern that means nothing, or not this call.
     #[error("the pattern can't be remembered: {0}")]
     Pattern(String),
@@ -41,4 +52,15 @@ pub enum ApprovalError {
     /// The store's own answer.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl ApprovalError {
+    /// The same for whoever may not know where things are on this machine.
+    pub fn without_path(&self) -> String {
+        match self {
+            Self::Unrecorded(_) => "the audit log can't be written, so nothing is answered".into(),
+            Self::Storage(error) => error.without_path(),
+            other => other.to_string(),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The guard of a call that waits: whoever stops waiting withdraws what was asked.
 //!
-//! Works where the call is dropped, so it spawns nothing; it waits at most as long as the store
-//! waits for another process.
+//! A call that returns does so beside the others. One that is dropped can't wait: it withdraws then
+//! and there, and takes at most as long as the store waits for another process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::queue::ApprovalQueue;
 use crate::contract::approval::ApprovalState;
 use crate::contract::ids::ApprovalId;
+use crate::storage::StorageError;
 
 /// Why a request is withdrawn whose call is gone.
 pub(super) const CALL_GONE: &str = "the call ended before it was answered";
@@ -25,25 +26,40 @@ pub(super) struct Leaving {
 }
 
 impl Leaving {
-    /// The guard of one call, from before its request is kept.
-    pub(super) fn new(queue: &ApprovalQueue, id: &ApprovalId, armed: bool) -> Self {
-        Self { queue: queue.clone(), id: id.clone(), armed, gone: Arc::default() }
+    /// The guard of one call, armed from before its request is kept.
+    pub(super) fn new(queue: &ApprovalQueue, id: &ApprovalId) -> Self {
+        Self { queue: queue.clone(), id: id.clone(), armed: true, gone: Arc::default() }
+    }
+
+    /// Ends it as its call returns.
+    pub(super) async fn leave(mut self) {
+        // What is on its way from here on needs no second withdrawal, whoever is dropped.
+        if std::mem::take(&mut self.armed) {
+            let id = self.id.clone();
+            told(self.queue.blocking(move |queue| withdraw(queue, &id)).await);
+        }
     }
 }
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        if !self.armed {
-            return;
+        if self.armed {
+            self.gone.store(true, Ordering::SeqCst);
+            told(withdraw(&self.queue, &self.id));
         }
-        self.gone.store(true, Ordering::SeqCst);
-        match self.queue.0.store.withdraw(&self.id, CALL_GONE, self.queue.now()) {
-            Ok(true) => {
-                self.queue.tell_ended(std::slice::from_ref(&self.id), ApprovalState::Withdrawn);
-            }
-            Ok(false) => {}
-            // It ends by its expiry all the same.
-            Err(error) => tracing::warn!("a request wasn't withdrawn: {error}"),
-        }
+    }
+}
+
+fn withdraw(queue: &ApprovalQueue, id: &ApprovalId) -> Result<(), StorageError> {
+    if queue.0.store.withdraw(id, CALL_GONE, queue.now())? {
+        queue.tell_ended(std::slice::from_ref(id), ApprovalState::Withdrawn, CALL_GONE);
+    }
+    Ok(())
+}
+
+/// Where it fails, the request ends by its expiry all the same.
+fn told(withdrawn: Result<(), StorageError>) {
+    if let Err(error) = withdrawn {
+        tracing::warn!("a request wasn't withdrawn: {error}");
     }
 }

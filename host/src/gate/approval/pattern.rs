@@ -1,30 +1,22 @@
 //! Patterns over arguments: made once, matched often.
 //!
-//! Matching takes time linear in the text, whatever the pattern.
+//! Which arguments must match, and how each is read; a glob itself is `gate::pattern`'s.
 
 use std::collections::BTreeMap;
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Map, Value};
 
 use super::error::ApprovalError;
 use crate::contract::arguments::canonical;
 use crate::contract::escape;
+use crate::gate::pattern::Pattern as Glob;
 
 /// Arguments that one pattern may name.
 const NAMES_MAX: usize = 32;
-/// Bytes of one glob.
-const GLOB_MAX_LEN: usize = 1024;
 
 /// A glob for each argument it names. All must match.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern(Vec<(String, Glob)>);
-
-#[derive(Debug, Clone)]
-struct Glob {
-    matcher: GlobMatcher,
-    climbs: bool,
-}
 
 impl Pattern {
     /// Reads the globs. `*` and `?` stop at a `/`, `**` doesn't.
@@ -48,10 +40,13 @@ impl Pattern {
     /// its canonical JSON. With `strict`, a text that climbs by `..` matches only a glob that does
     /// so too: `src/**` must not let `src/../key` through.
     pub(super) fn matches(&self, arguments: &Map<String, Value>, strict: bool) -> bool {
+        let is_in = |glob: &Glob, text: &str| {
+            if strict { glob.admits(text) } else { glob.matches(text) }
+        };
         let one = |(name, glob): &(String, Glob)| match arguments.get(name) {
             None => false,
-            Some(Value::String(text)) => glob.matches(text, strict),
-            Some(other) => glob.matches(&canonical::to_string(other), strict),
+            Some(Value::String(text)) => is_in(glob, text),
+            Some(other) => is_in(glob, &canonical::to_string(other)),
         };
         self.0.iter().all(one)
     }
@@ -63,26 +58,9 @@ impl Pattern {
     }
 }
 
-impl Glob {
-    fn matches(&self, text: &str, strict: bool) -> bool {
-        (self.climbs || !strict || !climbs(text)) && self.matcher.is_match(text)
-    }
-}
-
-fn climbs(text: &str) -> bool {
-    text.split(['/', '\\']).any(|part| part == "..")
-}
-
 fn glob(name: &str, text: &str) -> Result<Glob, ApprovalError> {
-    let name = escape::clipped_line(name, 80);
-    if text.len() > GLOB_MAX_LEN {
-        let reason = format!("the glob of `{name}` is longer than {GLOB_MAX_LEN} bytes");
-        return Err(ApprovalError::Pattern(reason));
-    }
-    let made = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
-    let made = made.map_err(|error| {
-        let reason = format!("the glob of `{name}` is none: {}", error.kind());
-        ApprovalError::Pattern(reason)
-    })?;
-    Ok(Glob { matcher: made.compile_matcher(), climbs: climbs(text) })
+    Glob::by_parts(text).map_err(|error| {
+        let name = escape::clipped_line(name, 80);
+        ApprovalError::Pattern(format!("the glob of `{name}` can't be used: {error}"))
+    })
 }

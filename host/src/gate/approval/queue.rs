@@ -26,6 +26,8 @@ const TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How old what is known of the store may be when a call asks for remembered answers. What another
 /// process revokes is still used for so long.
 const REMEMBERED_MAX_AGE: Duration = Duration::from_millis(50);
+/// Why a request ends whose time is over.
+pub(super) const LAPSED: &str = "nobody answered in time, or no call took the answer";
 
 /// How long is waited, and who may answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,10 +183,14 @@ impl ApprovalQueue {
         let revoked = self.0.store.revoke(id, self.now())?;
         self.forget_seen();
         if revoked {
-            recording::revoked(self, id, by);
-            self.0.bus.publish(None, || EventKind::ApprovalRevoked { request_id: id.clone() });
+            self.tell_revoked(id, by);
         }
         Ok(revoked)
+    }
+
+    fn tell_revoked(&self, id: &ApprovalId, by: &Approver) {
+        recording::revoked(self, id, by);
+        self.0.bus.publish(None, || EventKind::ApprovalRevoked { request_id: id.clone() });
     }
 
     /// Requests in one line each. Those whose time is over are ended first.
@@ -208,25 +214,32 @@ impl ApprovalQueue {
     /// Ends what a session asked and forgets what was remembered for it: whoever is back under the
     /// same name must not be answered by what another left behind. How many requests that ended.
     ///
+    /// For a program that holds the host as a library and has sessions: it says when one is over,
+    /// and in whose name. The command line has none.
+    ///
     /// # Errors
     /// A store at fault.
-    pub fn end_session(&self, session: &str) -> Result<usize, StorageError> {
+    pub fn end_session(&self, session: &str, by: &Approver) -> Result<usize, StorageError> {
         let ended = self.0.store.withdraw_session(session, self.now())?;
         self.forget_seen();
-        self.tell_ended(&ended, ApprovalState::Withdrawn);
-        Ok(ended.len())
+        self.tell_ended(&ended.withdrawn, ApprovalState::Withdrawn, "its session ended");
+        for id in &ended.forgotten {
+            self.tell_revoked(id, by);
+        }
+        Ok(ended.withdrawn.len())
     }
 
     /// Ends what nobody answered or took in time.
     pub(super) fn sweep(&self) -> Result<(), StorageError> {
         let ended = self.0.store.expire(self.now())?;
-        self.tell_ended(&ended, ApprovalState::Expired);
+        self.tell_ended(&ended, ApprovalState::Expired, LAPSED);
         Ok(())
     }
 
-    /// Tells watchers and waiters of requests that ended unanswered.
-    pub(super) fn tell_ended(&self, ended: &[ApprovalId], state: ApprovalState) {
+    /// Tells the audit log, watchers and waiters of requests that ended, and why.
+    pub(super) fn tell_ended(&self, ended: &[ApprovalId], state: ApprovalState, reason: &str) {
         for id in ended {
+            recording::ended(self, id, state, reason);
             let request_id = id.clone();
             self.0.bus.publish(None, || EventKind::ApprovalEnded { request_id, state });
             self.0.waiting.wake(id);

@@ -29,7 +29,8 @@ pub(super) async fn requested(
     journal.note(record, false).await
 }
 
-/// Writes that a person answers.
+/// Writes that a person answers, and waits for the disk: the store keeps the answer at once, and
+/// after a power cut it must not be there alone.
 pub(super) fn decided(
     queue: &ApprovalQueue,
     request: &ApprovalRequest,
@@ -37,7 +38,7 @@ pub(super) fn decided(
 ) -> Result<(), JournalError> {
     let Some(journal) = journal(queue) else { return Ok(()) };
     let (scope, edited) = remembered_and_edited(&decided.decision);
-    journal.note_now(&Record::ApprovalDecided(ApprovalDecided {
+    journal.note_synced(&Record::ApprovalDecided(ApprovalDecided {
         request: &request.id,
         decision: decided.decision.name(),
         approver: &decided.approver,
@@ -54,11 +55,20 @@ pub(super) fn not_counted(
     state: ApprovalState,
     error: &ApprovalError,
 ) {
+    ended(queue, &request.id, state, &format!("an answer didn't count: {error}"));
+}
+
+/// Writes that a request, or the answer to it, counts no more. It has ended all the same where that
+/// can't be written.
+pub(super) fn ended(
+    queue: &ApprovalQueue,
+    request: &ApprovalId,
+    state: ApprovalState,
+    reason: &str,
+) {
     let Some(journal) = journal(queue) else { return };
-    let reason = format!("an answer didn't count: {error}");
-    let record = Record::ApprovalEnded { request: &request.id, state, reason: &reason };
-    if let Err(error) = journal.note_now(&record) {
-        tracing::error!("the audit log misses that an answer didn't count: {error}");
+    if let Err(error) = journal.note_now(&Record::ApprovalEnded { request, state, reason }) {
+        tracing::error!("the audit log misses of {request} that {reason}: {error}");
     }
 }
 

@@ -102,11 +102,12 @@ impl Rule {
         self.is_for(call, now_unix_ms) && (refuses || self.still_holds(call))
     }
 
-    /// Tool, caller, time and arguments.
+    /// Tool, caller and user, time and arguments.
     fn is_for(&self, call: &Asked<'_>, now_unix_ms: u64) -> bool {
         let (remembered, caller) = (&self.remembered, call.caller);
         remembered.tool == *call.tool
             && remembered.caller == caller.caller
+            && remembered.user_id == caller.user_id
             && remembered.execution_user_id == caller.execution_user_id
             && remembered.workspace == caller.workspace
             && (remembered.session_id.is_none() || remembered.session_id == caller.session_id)

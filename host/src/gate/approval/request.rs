@@ -60,7 +60,7 @@ impl<'a> Asking<'a> {
     /// in force; after an edit with the arguments that the person was asked about.
     ///
     /// # Errors
-    /// See [`Binding::digest`].
+    /// A granted folder whose path has no JSON.
     pub fn binding(&self) -> Result<Digest, ApprovalError> {
         let binding = Binding {
             tool: &self.descriptor.id,

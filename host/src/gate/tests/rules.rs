@@ -1,6 +1,8 @@
 //! Rules as operators write them: what they match, and what of them is refused.
 
 use super::*;
+use crate::gate::policy::GLOBS_MAX_LEN;
+use crate::gate::rules::{RULE_NAME_MAX_LEN, RULE_REASON_MAX_LEN};
 use Answer::{Allow, Ask, Deny};
 
 /// What policy says of a call by `alice` in `lab` at FULL, where nothing else asks.

@@ -16,6 +16,7 @@ fn remembered(verdict: RememberedVerdict) -> Remembered {
         scope: RememberScope::Tool,
         arguments_hash: Digest::of(b"{}"),
         caller: None,
+        user_id: None,
         execution_user_id: None,
         workspace: None,
         session_id: None,

@@ -12,7 +12,7 @@ use crate::contract::approval::{
 };
 use crate::contract::ids::{ApprovalId, Digest};
 use crate::storage::approvals::{
-    ApprovalStore, Inserted, ListFilter, RememberedMark, Revision, Summary,
+    ApprovalStore, Inserted, ListFilter, RememberedMark, Revision, SessionEnd, Summary,
 };
 use crate::storage::error::StorageError;
 
@@ -109,12 +109,14 @@ impl ApprovalStore for SqliteStore {
         })
     }
 
-    fn withdraw_session(&self, session: &str, now: u64) -> Result<Vec<ApprovalId>, StorageError> {
+    fn withdraw_session(&self, session: &str, now: u64) -> Result<SessionEnd, StorageError> {
         self.write_existing(|to| {
-            to.execute("DELETE FROM remembered WHERE session = ?1", [session])?;
+            let sql = "DELETE FROM remembered WHERE session = ?1 RETURNING id";
+            let forgotten = ids(to, sql, params![session])?;
             let sql = "UPDATE approvals SET state = 'withdrawn', ended_ms = ?2, end_reason = \
                        'its session ended' WHERE session = ?1 AND ended_ms IS NULL RETURNING id";
-            ids(to, sql, params![session, integer(now)])
+            let withdrawn = ids(to, sql, params![session, integer(now)])?;
+            Ok(SessionEnd { withdrawn, forgotten })
         })
     }
 

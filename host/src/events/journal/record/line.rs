@@ -25,6 +25,15 @@ pub(in crate::events::journal) struct Writing<'a> {
     pub(in crate::events::journal) redactor: &'a Redactor,
 }
 
+/// A call that began and that nobody ended.
+#[derive(Clone, Copy)]
+pub(in crate::events::journal) struct Interrupted<'a> {
+    /// The number of its beginning in the lane.
+    pub(in crate::events::journal) start: u64,
+    pub(in crate::events::journal) call_id: &'a str,
+    pub(in crate::events::journal) tool_name: &'a str,
+}
+
 /// [`RememberScope`], cut.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -97,21 +106,24 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Appends the end of a started call that nobody ended.
+    /// Appends the end of a started call that nobody ended. `recovered`: its process was gone or
+    /// going; otherwise whoever ran it let go of it.
     pub(in crate::events::journal) fn interrupted(
         self,
         buffer: &mut Vec<u8>,
-        start: u64,
-        call_id: &str,
-        tool_name: &str,
+        call: &Interrupted<'_>,
+        recovered: bool,
     ) -> Result<()> {
+        let Interrupted { start, call_id, tool_name } = *call;
         let mut line = self.line(buffer, "CallFinished")?;
         line.number("start", start)?;
         line.text("callId", &clipped(Cow::Borrowed(call_id), NAME_MAX_LEN))?;
         line.text("toolName", &self.text(tool_name, NAME_MAX_LEN))?;
         line.text("outcome", Outcome::Interrupted.name())?;
         line.value("executed", &Executed::Maybe)?;
-        line.value("recovered", &true)?;
+        if recovered {
+            line.value("recovered", &true)?;
+        }
         line.end();
         Ok(())
     }

@@ -76,12 +76,9 @@ impl<'b> Object<'b> {
     pub(super) fn digest(&mut self, name: &str, digest: Option<&Digest>) {
         let Some(digest) = digest else { return };
         self.name(name);
-        let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' + half - 10 };
-        let mut text = [b'"'; 66];
-        let pairs = text.iter_mut().skip(1);
-        let halves = digest.as_bytes().iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        pairs.zip(halves).for_each(|(place, half)| *place = digit(half));
-        self.buffer.extend_from_slice(&text);
+        self.buffer.push(b'"');
+        self.buffer.extend_from_slice(&digest.hex());
+        self.buffer.push(b'"');
     }
 
     pub(super) fn object(&mut self, name: &str) -> Object<'_> {

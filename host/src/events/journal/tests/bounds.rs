@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::kit::*;
-use crate::contract::outcome::Outcome;
+use crate::contract::outcome::{Executed, Outcome};
 use crate::events::journal::lane_file::Faults;
 use crate::events::journal::*;
 
@@ -25,7 +25,7 @@ async fn a_full_disk_starts_no_call_and_still_takes_every_promised_end() {
     let (mut open, long) = (Vec::new(), "\u{1}".repeat(4096));
     let error = loop {
         let id = call(&format!("c{}", open.len()));
-        match journal.begin(started(&id), false).await {
+        match journal.begin(started(&id)).await {
             Ok(entry) => open.push((id, entry)),
             Err(error) => break error,
         }
@@ -52,13 +52,13 @@ async fn an_end_that_the_disk_refuses_is_kept_and_written_later() {
     let (options, faults) = with_faults();
     let (journal, _) = home.open_with(options);
     let (one, two) = (call("one"), call("two"));
-    let first = journal.begin(started(&one), false).await.unwrap();
-    let second = journal.begin(started(&two), false).await.unwrap();
+    let first = journal.begin(started(&one)).await.unwrap();
+    let second = journal.begin(started(&two)).await.unwrap();
     faults.broken.store(true, Ordering::SeqCst);
     first.finish(&finished(&one));
     second.finish(&finished(&two));
     assert!(journal.problem().is_some());
-    let error = journal.begin(started(&one), false).await.unwrap_err();
+    let error = journal.begin(started(&one)).await.unwrap_err();
     assert!(matches!(error, JournalError::Behind(_)), "{error}");
     assert!(journal.flush().await.is_err());
     faults.broken.store(false, Ordering::SeqCst);
@@ -78,7 +78,7 @@ async fn a_record_that_the_disk_refuses_is_an_error_and_leaves_nothing() {
     let (journal, _) = home.open_with(options);
     faults.broken.store(true, Ordering::SeqCst);
     let id = call("c1");
-    assert!(journal.begin(started(&id), true).await.is_err());
+    assert!(journal.begin(started(&id)).await.is_err());
     assert!(journal.note(refused(&id, "no"), false).await.is_err());
     faults.broken.store(false, Ordering::SeqCst);
     run(&journal, "c2").await;
@@ -100,7 +100,7 @@ async fn calls_wait_while_too_much_is_not_in_the_log_and_ends_never_do() {
         let id = call(&format!("c{}", open.len()));
         let mut begin = Box::pin(async {
             let id = id.clone();
-            journal.begin(started(&id), false).await
+            journal.begin(started(&id)).await
         });
         match futures_util::poll!(&mut begin) {
             std::task::Poll::Ready(entry) => open.push((id.clone(), entry.unwrap())),
@@ -125,7 +125,9 @@ async fn durable_records_share_syncs_and_are_all_answered() {
         let journal = journal.clone();
         async move {
             let id = call(&format!("c{n}"));
-            journal.begin(started(&id), true).await.unwrap().finish(&finished(&id));
+            let entry = journal.begin(started(&id)).await.unwrap();
+            entry.sync().await.unwrap();
+            entry.finish(&finished(&id));
         }
     });
     futures_util::future::join_all(calls).await;
@@ -134,18 +136,34 @@ async fn durable_records_share_syncs_and_are_all_answered() {
 }
 
 #[tokio::test]
-async fn a_call_dropped_while_it_waits_for_the_disk_is_ended() {
+async fn a_call_whose_sync_fails_or_is_given_up_has_one_end() {
     let home = Home::new();
-    let (journal, _) = home.open();
-    let id = call("c1");
+    let (options, faults) = with_faults();
+    let (journal, _) = home.open_with(options);
+    faults.lanes_unsynced.store(true, Ordering::SeqCst);
+    let (failed, given_up, dropped) = (call("failed"), call("given-up"), call("dropped"));
+    let entry = journal.begin(started(&failed)).await.unwrap();
+    assert!(entry.sync().await.is_err());
+    let never_ran = CallFinished { executed: Executed::No, ..finished(&failed) };
+    entry.finish(&CallFinished { outcome: Outcome::HostFault, ..never_ran });
+    faults.lanes_unsynced.store(false, Ordering::SeqCst);
+    let entry = journal.begin(started(&given_up)).await.unwrap();
     {
-        let mut begin = Box::pin(journal.begin(started(&id), true));
-        // Written at the first poll; whether the answer came is all the same.
-        let _answer = futures_util::poll!(&mut begin);
+        let mut sync = Box::pin(entry.sync());
+        // Whether the answer came is all the same.
+        let _answer = futures_util::poll!(&mut sync);
     }
+    entry.finish(&CallFinished { executed: Executed::No, ..finished(&given_up) });
+    drop(journal.begin(started(&dropped)).await.unwrap());
     journal.close().await.unwrap();
-    let kinds: Vec<String> = home.told().into_iter().map(|(_, kind)| kind).collect();
-    assert_eq!(kinds, ["CallStarted", "CallFinished"]);
+    let ends: Vec<(String, String)> = home
+        .entries()
+        .iter()
+        .filter(|entry| entry.kind == "CallFinished")
+        .map(|entry| (entry.text("callId").unwrap().into(), entry.text("executed").unwrap().into()))
+        .collect();
+    let expected = [("failed", "no"), ("given-up", "no"), ("dropped", "maybe")];
+    assert_eq!(ends, expected.map(|(id, executed)| (id.to_owned(), executed.to_owned())));
 }
 
 #[test]
@@ -153,7 +171,7 @@ fn a_folder_that_cannot_be_made_or_is_none_is_a_clear_error() {
     let home = Home::new();
     fs::write(home.audit(), b"a file").unwrap();
     let error = Journal::open(&home.audit(), JournalOptions::default(), || 1).unwrap_err();
-    assert!(error.to_string().contains("it is no folder"), "{error}");
+    assert!(error.to_string().contains("is no folder"), "{error}");
     let error =
         Journal::open(Path::new("/proc/audit"), JournalOptions::default(), || 1).unwrap_err();
     assert!(error.to_string().contains("/proc/audit"), "{error}");

@@ -56,7 +56,7 @@ async fn segments_are_one_chain() {
 async fn a_flipped_byte_anywhere_is_found() {
     let home = written(12).await;
     let segments = home.segments();
-    for path in &segments[..2] {
+    for path in [&segments[0], &segments[1], &segments[segments.len() - 1]] {
         let whole = fs::read(path).unwrap();
         for place in (0..whole.len()).step_by(31) {
             let mut bytes = whole.clone();
@@ -159,7 +159,7 @@ async fn retention_by_size_leaves_a_log_that_verifies() {
     assert!(verified.removed_through.unwrap() > 200, "{verified:?}");
     assert_eq!(verified.first_seq, Some(verified.removed_through.unwrap() + 1));
     let checkpoint = Filter { kind: Some("Checkpoint".into()), ..Filter::default() };
-    let last = read_last(&home.audit(), checkpoint, 1).unwrap().pop().unwrap();
+    let last = read(&home.audit(), checkpoint).unwrap().last().unwrap().unwrap();
     assert_eq!(last.fields["removedThrough"], verified.removed_through.unwrap());
     assert!(matches!(wrong(&home, Some(kept_early)), VerifyError::HeadRemoved { .. }));
     let (journal, _) = home.open_with(options);

@@ -6,8 +6,7 @@ use super::kit::*;
 use crate::events::journal::lane::{Lane, Room};
 use crate::events::journal::lane_file::Faults;
 use crate::events::journal::lanes::Lanes;
-use crate::events::journal::log::Log;
-use crate::events::journal::options::SEGMENT_MAX_LEN;
+use crate::events::journal::log::{Log, LogOptions};
 use crate::events::journal::*;
 use crate::events::journal::{frame, segment};
 
@@ -50,8 +49,9 @@ async fn a_killed_process_leaves_no_call_without_an_end() {
     let (journal, _) = home.open();
     run(&journal, "done").await;
     let (id, again) = (call("open"), call("open"));
-    let one = journal.begin(started(&id), false).await.unwrap();
-    let two = journal.begin(started(&again), true).await.unwrap();
+    let one = journal.begin(started(&id)).await.unwrap();
+    let two = journal.begin(started(&again)).await.unwrap();
+    two.sync().await.unwrap();
     one.finish(&finished(&id));
     let crashed = home.crashed();
     drop(two);
@@ -251,7 +251,7 @@ async fn a_lane_whose_files_were_changed_hands_over_is_recovered_whole() {
     let options = JournalOptions { lane_file_max_len: 2048, ..JournalOptions::default() };
     let (journal, _) = home.open_with(options);
     let id = call("long");
-    let long = journal.begin(started(&id), false).await.unwrap();
+    let long = journal.begin(started(&id)).await.unwrap();
     for n in 0..30 {
         run(&journal, &format!("c{n}")).await;
         journal.flush().await.unwrap();
@@ -318,16 +318,19 @@ fn a_segment_without_a_header_is_put_aside() {
     });
     let log = home.audit().join("log");
     fs::write(log.join("00000000000000000001.log"), b"\x09\0\0\0torn").unwrap();
+    assert_eq!(head(&home.audit()).unwrap(), None, "another process may be making it");
+    assert_eq!(home.verified().unfinished_bytes, 8);
     recover(&home.audit(), || 9, &CutOffListener::default()).unwrap();
     assert_eq!(home.verified().entries, 2);
-    assert_eq!(fs::read(log.join("00000000000000000001.torn")).unwrap(), b"\x09\0\0\0torn");
+    let [kept] = &paths(&home.audit().join("damaged"))[..] else { panic!("one is kept") };
+    assert_eq!(fs::read(kept).unwrap(), b"\x09\0\0\0torn");
 }
 
 #[test]
 fn the_lock_is_one_for_all() {
     let home = undrained(|_| {});
     let lanes = Lanes::in_folder(&home.audit());
-    let open = || Log::open(&home.audit(), lanes.clone(), SEGMENT_MAX_LEN).unwrap();
+    let open = || Log::open(&home.audit(), lanes.clone(), LogOptions::default()).unwrap();
     let (mut one, mut two) = (open(), open());
     let held = one.lock().unwrap();
     let got = Count::default();

@@ -1,6 +1,7 @@
 //! What the tests of the journal share.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -131,7 +132,7 @@ pub(super) fn paths(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
+    DirBuilder::new().mode(0o700).create(to).unwrap();
     for path in paths(from) {
         let to = to.join(path.file_name().unwrap());
         if path.is_dir() {
@@ -145,7 +146,7 @@ fn copy_folder(from: &Path, to: &Path) {
 /// Runs a call from its beginning to its end.
 pub(super) async fn run(journal: &Journal, id: &str) {
     let id = call(id);
-    journal.begin(started(&id), false).await.unwrap().finish(&finished(&id));
+    journal.begin(started(&id)).await.unwrap().finish(&finished(&id));
 }
 
 /// A clock that a test sets; each test has its own.

@@ -21,7 +21,8 @@ async fn a_call_is_told_from_its_decision_to_its_end() {
     let (journal, recovered) = home.open();
     assert_eq!(recovered, Recovered::default());
     let id = call("c1");
-    let entry = journal.begin(started(&id), true).await.unwrap();
+    let entry = journal.begin(started(&id)).await.unwrap();
+    entry.sync().await.unwrap();
     let usage = Usage { fuel: Some(7), ..Usage::default() };
     let end = CallFinished {
         outcome: Outcome::ToolError,
@@ -139,7 +140,7 @@ async fn secrets_are_in_no_record() {
         ..started(&id)
     };
     let end = CallFinished { error_message: Some("bad s3cret-value"), ..finished(&id) };
-    journal.begin(start, false).await.unwrap().finish(&end);
+    journal.begin(start).await.unwrap().finish(&end);
     journal.note(refused(&id, "no s3cret-value"), false).await.unwrap();
     journal.close().await.unwrap();
     let entries = home.entries();
@@ -197,7 +198,7 @@ async fn long_texts_are_cut_and_long_arguments_left_out() {
             content_hash: Some(&DIGEST),
             ..finished(&id)
         };
-        journal.begin(start, false).await.unwrap().finish(&end);
+        journal.begin(start).await.unwrap().finish(&end);
     }
     journal.close().await.unwrap();
     let entries = home.entries();
@@ -240,10 +241,7 @@ async fn entries_are_found_by_time_number_call_tool_and_kind() {
     assert_eq!(find(Filter { tool: Some("files_read".into()), ..all.clone() }).len(), 6);
     assert_eq!(find(Filter { tool: Some("other".into()), ..all.clone() }), [0; 0]);
     assert_eq!(find(Filter { kind: Some("CallFinished".into()), ..all.clone() }), [2, 4, 6]);
-    assert_eq!(find(Filter { limit: Some(2), ..all.clone() }), [1, 2]);
-    let last: Vec<u64> =
-        read_last(&home.audit(), all, 2).unwrap().iter().map(|entry| entry.seq).collect();
-    assert_eq!(last, [5, 6]);
+    assert_eq!(find(Filter { limit: Some(2), ..all }), [1, 2]);
     assert_eq!(home.verified().entries, 6);
 }
 
@@ -263,7 +261,7 @@ async fn an_exported_entry_is_the_line_that_was_hashed() {
 async fn a_dropped_call_ends_as_interrupted_at_once() {
     let home = Home::new();
     let (journal, _) = home.open();
-    drop(journal.begin(started(&call("c1")), false).await.unwrap());
+    drop(journal.begin(started(&call("c1"))).await.unwrap());
     journal.flush().await.unwrap();
     let end = home.entries().pop().unwrap();
     assert_eq!((end.text("callId"), end.text("outcome")), (Some("c1"), Some("interrupted")));
@@ -276,12 +274,12 @@ async fn closing_ends_open_calls_and_takes_no_more() {
     let home = Home::new();
     let (journal, _) = home.open();
     let (id, other) = (call("c1"), journal.clone());
-    let entry = journal.begin(started(&id), false).await.unwrap();
+    let entry = journal.begin(started(&id)).await.unwrap();
     journal.close().await.unwrap();
     entry.finish(&finished(&id));
     assert_eq!(home.told().len(), 2);
     assert_eq!(home.entries()[1].text("outcome"), Some("interrupted"));
-    let refused_now = other.begin(started(&id), false).await;
+    let refused_now = other.begin(started(&id)).await;
     assert!(matches!(refused_now, Err(JournalError::Closed)), "{refused_now:?}");
     assert!(matches!(other.close().await, Err(JournalError::Closed)));
 }

@@ -104,6 +104,7 @@ pub(super) fn refusal(error: ApprovalError) -> CliError {
         | ApprovalError::Unrecorded(_) => CliError::Machine(error.to_string()),
         ApprovalError::SelfApproval(_)
         | ApprovalError::Arguments(_)
+        | ApprovalError::TooLong { .. }
         | ApprovalError::PastExpiry { .. }
         | ApprovalError::Pattern(_)
         | ApprovalError::NoSession => CliError::Refused(error.to_string()),

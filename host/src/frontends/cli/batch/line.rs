@@ -91,7 +91,7 @@ pub(super) fn read_request(line: Line) -> Request {
     let number = line.number;
     let members = line.text.and_then(|text| {
         // The line's own object is one level more than its arguments have.
-        let depth = ArgumentBounds::widest().depth.saturating_add(1);
+        let depth = ArgumentBounds::widest().depth;
         let bounds = ArgumentBounds { bytes: LINE_MAX_LEN, depth };
         parse(&text, bounds).map_err(|error| format!("line {number} {}", no_object(&error)))
     });

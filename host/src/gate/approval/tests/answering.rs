@@ -137,10 +137,11 @@ fn an_answer_that_means_nothing_is_refused_and_the_request_waits_on() {
         (edit(r#"{"a":1,"a":2}"#), "edited arguments"),
         (edit(r#"{"a":"#), "truncated"),
         (edit(&" ".repeat((16 << 20) + 1)), "expected at most"),
-        (pattern("path", "["), "the glob of `path` is none"),
+        (pattern("path", "["), "the glob of `path` can't be used: unclosed"),
+        (pattern("path", "[é]*"), "only ASCII"),
         (pattern("nope", "*"), "no argument `nope`"),
         (pattern("path", "lib/*"), "doesn't match"),
-        (pattern("path", &"*".repeat(1025)), "longer than 1024"),
+        (pattern("path", &"*".repeat(1025)), "the longest may have 1024"),
         (always(RememberScope::Pattern(BTreeMap::new())), "names no argument"),
         (always(RememberScope::Pattern(many)), "at most 32"),
         (
@@ -149,6 +150,21 @@ fn an_answer_that_means_nothing_is_refused_and_the_request_waits_on() {
                 reason: None,
             },
             "names no argument",
+        ),
+        (
+            ApprovalDecision::Deny { reason: Some("x".repeat(4097)) },
+            "the reason has 4097 bytes: expected at most 4096",
+        ),
+        (
+            ApprovalDecision::DenyAlways {
+                scope: RememberScope::Tool,
+                reason: Some("x".repeat(4097)),
+            },
+            "the reason has 4097 bytes: expected at most 4096",
+        ),
+        (
+            ApprovalDecision::Answer { content: "x".repeat(262_145) },
+            "the answer has 262145 bytes: expected at most 262144",
         ),
     ] {
         let error = desk.decide(&ids[0], decision).unwrap_err().to_string();
@@ -186,4 +202,25 @@ fn many_are_answered_alike_but_for_those_with_an_answer_of_their_own() {
     let decisions = ids.iter().map(|id| decision_of(&desk, id).unwrap());
     assert_eq!(decisions.collect::<Vec<_>>(), ["session", "deny", "session", "cancel"]);
     assert_eq!(decide(Selection::Listed(ListFilter::pending())).len(), 0);
+}
+
+#[test]
+fn a_reason_and_an_answer_may_be_as_long_as_their_bounds() {
+    let desk = Desk::new();
+    let ids = waiting(&desk, &[&Call::new("{}"), &Call::new("{}")]);
+    desk.decide(&ids[0], ApprovalDecision::Deny { reason: Some("x".repeat(4096)) }).unwrap();
+    desk.decide(&ids[1], ApprovalDecision::Answer { content: "x".repeat(262_144) }).unwrap();
+}
+
+#[test]
+fn one_answer_answers_a_thousand_along_and_the_rest_wait_on() {
+    let desk = Desk::new();
+    let call = Call::new("{}");
+    let ids = waiting(&desk, &vec![&call; 1_003]);
+    desk.decide(&ids[0], always(RememberScope::Tool)).unwrap();
+    assert_eq!(pending(&desk.queue), ids[1_001..], "the oldest come first");
+    assert_eq!(decision_of(&desk, &ids[1_000]), Some("once"));
+    assert_eq!(desk.queue.show(&ids[1_000]).unwrap().decided.unwrap().along.as_ref(), ids.first());
+    desk.decide(&ids[1_002], deny()).unwrap();
+    assert_eq!(desk.queue.0.waiting.announced_len(), 1_000, "that is bounded too");
 }

@@ -9,14 +9,14 @@ use super::*;
 
 /// An approver in this process: answers after a while, or never.
 #[derive(Debug)]
-struct Hook {
+pub(super) struct Hook {
     after: Duration,
     answer: Option<(ApprovalDecision, Approver)>,
     ended: Mutex<Vec<ApprovalState>>,
 }
 
 impl Hook {
-    fn new(after_s: u64, answer: Option<ApprovalDecision>) -> Arc<Self> {
+    pub(super) fn new(after_s: u64, answer: Option<ApprovalDecision>) -> Arc<Self> {
         let answer = answer.map(|decision| (decision, approver()));
         Arc::new(Self { after: Duration::from_secs(after_s), answer, ended: Mutex::default() })
     }
@@ -85,7 +85,7 @@ async fn t31_calls_of_a_session_that_ends_stop_waiting_at_once() {
     let mut desk = Desk::new();
     let (id, waiting) = desk.asked(&Call::new("{}"), ApprovalMode::Wait).await;
     let started = tokio::time::Instant::now();
-    assert_eq!(desk.queue.end_session("s1").unwrap(), 1);
+    assert_eq!(desk.queue.end_session("s1", &approver()).unwrap(), 1);
     let answer = waiting.await.unwrap();
     assert!(declined_reason(&answer).contains("withdrawn"), "{answer:?}");
     assert_eq!(tokio::time::Instant::now(), started);

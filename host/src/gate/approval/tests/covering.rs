@@ -65,8 +65,12 @@ fn t40_another_build_or_a_wider_grant_ends_what_was_approved_and_is_shown_as_a_c
     let changed = desk.request(&wider).changed;
     assert_eq!(changed, ["it may now read and write the folder `/w`, which is `/srv/site`"]);
 
+    let mut elsewhere = call.clone();
+    elsewhere.grants = grants("/srv/site/part", DirMode::ReadOnly);
+    assert_eq!(found(&desk, &elsewhere), None, "the same path would lead to another file");
+
     let mut narrower = call.clone();
-    narrower.grants = grants("/srv/site/part", DirMode::ReadOnly);
+    narrower.grants = Grants::default();
     assert_eq!(found(&desk, &narrower), ALLOW, "no more than was approved");
 }
 
@@ -97,14 +101,17 @@ fn a_refusal_comes_before_any_approval() {
 #[test]
 fn an_approval_stands_for_its_own_caller_alone() {
     let mut call = Call::new("{}");
+    call.call.user_id = Some("alice".into());
     call.call.execution_user_id = Some("u1".into());
     call.call.workspace = Some("w1".into());
     let (desk, _) = remember(&call, always(RememberScope::Tool));
     let mut other_session = call.clone();
     other_session.call.session_id = None;
     assert_eq!(found(&desk, &other_session), ALLOW, "of any session");
-    let others: [fn(&mut Call); 4] = [
+    let others: [fn(&mut Call); 6] = [
         |call| call.call.caller = None,
+        |call| call.call.user_id = Some("bob".into()),
+        |call| call.call.user_id = None,
         |call| call.call.execution_user_id = Some("u2".into()),
         |call| call.call.workspace = None,
         |call| call.descriptor.id = "files.read".parse().unwrap(),
@@ -123,7 +130,7 @@ fn a_session_approval_stands_for_its_session_until_that_ends() {
     let mut other = call.clone();
     other.call.session_id = Some("s2".into());
     assert_eq!((found(&desk, &call), found(&desk, &other)), (ALLOW, None));
-    desk.queue.end_session("s1").unwrap();
+    desk.queue.end_session("s1", &approver()).unwrap();
     assert_eq!(found(&desk, &call), None);
 }
 

@@ -119,3 +119,22 @@ async fn t36_what_changed_between_answer_and_run_is_refused() {
     let entry = desk.queue.take(&id, call.binding()).await.unwrap();
     assert!(matches!(entry.decided, Some(Decided { decision: ApprovalDecision::Once, .. })));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_told_once_however_often_the_call_is_repeated() {
+    let (_folder, path) = place();
+    let mut desk = Desk::over(file(&path), || NOW, None);
+    let other = Desk::over(file(&path), || NOW, None);
+    let decided = |kind: &EventKind| matches!(kind, EventKind::ApprovalDecided { .. });
+    for (number, by_another_process) in [(0, false), (1, true)] {
+        let call = Call::new(&format!(r#"{{"n":{number}}}"#));
+        let (id, waiting) = desk.asked(&call, ApprovalMode::HandBack).await;
+        assert!(matches!(waiting.await.unwrap(), Answer::Pending { .. }));
+        let answering = if by_another_process { &other } else { &desk };
+        answering.decide(&id, ApprovalDecision::Once).unwrap();
+        for _ in 0..2 {
+            assert!(is_admitted(&ask(&desk, &call, ApprovalMode::HandBack).await, &id));
+        }
+        assert_eq!(desk.count(decided), 1, "by another process: {by_another_process}");
+    }
+}

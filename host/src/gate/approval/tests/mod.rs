@@ -5,7 +5,9 @@ mod asking;
 mod binding;
 mod cards;
 mod covering;
+mod faults;
 mod handing_back;
+mod recorded;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::contract::approval::ApprovalState;
-use crate::storage::{ApprovalStore as _, Inserted, ListFilter, StorageError};
+use crate::storage::{ApprovalStore as _, Inserted, ListFilter, SessionEnd, StorageError};
 
 fn once() -> Decided {
     decided(ApprovalDecision::Once)
@@ -173,7 +173,8 @@ fn t31_a_session_that_ends_takes_its_requests_and_its_own_answers_along() {
     store.decide(&id(2), &once(), Some(&remembered(2))).unwrap();
     store.take(&id(2), &request(2).binding, MADE + 20).unwrap();
 
-    assert_eq!(store.withdraw_session("s1", MADE + 30).unwrap(), [id(1), id(3)]);
+    let ended = SessionEnd { withdrawn: vec![id(1), id(3)], forgotten: vec![id(1)] };
+    assert_eq!(store.withdraw_session("s1", MADE + 30).unwrap(), ended);
     assert_eq!(store.state(&id(2)).unwrap(), ApprovalState::Used, "ended before");
     assert_eq!(store.state(&id(4)).unwrap(), ApprovalState::Pending, "another session's");
     assert_eq!(store.remembered(MADE + 30).unwrap(), [remembered(2)]);

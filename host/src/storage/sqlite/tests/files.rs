@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::*;
-use crate::storage::{ApprovalStore as _, ListFilter, StorageError};
+use crate::storage::{ApprovalStore as _, ListFilter, SessionEnd, StorageError};
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -47,7 +47,7 @@ fn reading_makes_no_file_and_the_first_request_does() {
     assert_eq!(store.list(&ListFilter::pending()).unwrap(), []);
     assert_eq!(store.expire(MADE).unwrap(), []);
     assert_eq!(store.remembered(MADE).unwrap(), []);
-    assert_eq!(store.withdraw_session("s1", MADE).unwrap(), []);
+    assert_eq!(store.withdraw_session("s1", MADE).unwrap(), SessionEnd::default());
     store.remembered_mark().unwrap();
     store.revision().unwrap();
     assert!(!path.parent().unwrap().exists());

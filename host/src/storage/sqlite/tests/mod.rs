@@ -70,6 +70,7 @@ fn remembered(number: usize) -> Remembered {
         scope: RememberScope::Tool,
         arguments_hash: request.arguments.hash(),
         caller: None,
+        user_id: None,
         execution_user_id: None,
         workspace: None,
         session_id: None,

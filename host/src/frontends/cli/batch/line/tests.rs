@@ -71,6 +71,18 @@ fn what_is_no_invocation_says_what_is_wrong_with_which_line() {
 }
 
 #[test]
+fn arguments_may_be_nearly_as_deep_in_a_line_as_by_themselves() {
+    let depth = ArgumentBounds::widest().depth;
+    // The line is a level of its own, and its reader has the same ceiling.
+    let line = |levels: usize| {
+        let (open, close) = ("[".repeat(levels - 1), "]".repeat(levels - 1));
+        format!("{{\"toolName\":\"a\",\"arguments\":{{\"x\":{open}{close}}}}}")
+    };
+    assert!(read(&line(depth - 1)).asked.is_ok());
+    refused(&line(depth), "levels deep");
+}
+
+#[test]
 fn a_line_that_is_wrong_keeps_its_id() {
     let read = read("{\"callId\":\"mine\",\"toolName\":7}");
     assert_eq!(read.call_id.as_deref(), Some("mine"));
