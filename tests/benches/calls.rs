@@ -11,83 +11,22 @@
     reason = "a benchmark that can't run says why by ending"
 )]
 
+#[path = "bare.rs"]
+mod bare;
+
 use std::time::{Duration, Instant};
 
 use belljar::Host;
 use belljar::app::{Setup, start};
 use belljar::contract::invocation::{PermissionLevel, ToolInvocation};
 use belljar::contract::outcome::Outcome;
-use belljar::sandbox::Sandbox;
-use wasmtime::component::{
-    Component, ComponentExportIndex, InstancePre, Linker, ResourceTable, Val,
-};
-use wasmtime::{Engine, Store};
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use self::bare::{BareLane, EXPECTED};
 
 const ROUNDS: usize = 60;
 const CALLS_A_ROUND: usize = 200;
 const WARM_UP_CALLS: usize = 2000;
 const ARGUMENTS: &str = r#"{"algorithm":"crc32","text":"abc"}"#;
-/// crc32 of `abc`.
-const EXPECTED: &str = "352441c2";
-const FUEL: u64 = 50_000_000_000;
-
-struct Bare {
-    table: ResourceTable,
-    wasi: WasiCtx,
-}
-
-impl WasiView for Bare {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
-    }
-}
-
-struct BareLane {
-    engine: Engine,
-    pre: InstancePre<Bare>,
-    function: ComponentExportIndex,
-}
-
-impl BareLane {
-    fn new(wasm: &[u8]) -> Self {
-        let engine = Engine::new(&Sandbox::engine_config()).expect("an engine");
-        let component = Component::from_binary(&engine, wasm).expect("the component compiles");
-        let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).expect("WASI links");
-        let interface = component
-            .component_type()
-            .exports(&engine)
-            .map(|(name, _)| name.to_owned())
-            .find(|name| name.starts_with("belljar:codec/"))
-            .expect("the codec's interface");
-        let interface = component.get_export_index(None, interface.as_str());
-        let function = component.get_export_index(interface.as_ref(), "hash").expect("hash");
-        let pre = linker.instantiate_pre(&component).expect("it links");
-        Self { engine, pre, function }
-    }
-
-    async fn call(&self, arguments: &[Val]) {
-        let state = Bare { table: ResourceTable::new(), wasi: WasiCtx::builder().build() };
-        let mut store = Store::new(&self.engine, state);
-        store.set_fuel(FUEL).expect("fuel is on");
-        store.set_epoch_deadline(u64::MAX / 2);
-        let instance = self.pre.instantiate_async(&mut store).await.expect("an instance");
-        let function = instance.get_func(&mut store, self.function).expect("the function");
-        let mut results = [Val::Bool(false)];
-        function.call_async(&mut store, arguments, &mut results).await.expect("an answer");
-        assert!(format!("{results:?}").contains(EXPECTED), "{results:?}");
-    }
-}
-
-fn bare_arguments() -> Vec<Val> {
-    let text = Val::Option(Some(Box::new(Val::String("abc".into()))));
-    vec![Val::Record(vec![
-        ("algorithm".into(), Val::Enum("crc32".into())),
-        ("text".into(), text),
-        ("base64".into(), Val::Option(None)),
-    ])]
-}
 
 async fn whole_call(host: &Host, number: usize) {
     let id = format!("bench-{number}").parse().expect("a call id");
@@ -141,17 +80,16 @@ fn main() {
     let app = start(&Setup { builtins: true, ..Setup::default() }).expect("a host");
     let codec = belljar_builtin::all().iter().find(|builtin| builtin.name == "codec");
     let bare_lane = BareLane::new(codec.expect("codec is embedded").wasm);
-    let arguments = bare_arguments();
     let (mut bare, mut whole) = (Vec::new(), Vec::new());
     runtime.block_on(async {
         for number in 0..WARM_UP_CALLS {
-            bare_lane.call(&arguments).await;
+            bare_lane.call().await;
             whole_call(&app.host, number).await;
         }
         for _ in 0..ROUNDS {
             for _ in 0..CALLS_A_ROUND {
                 let began = Instant::now();
-                bare_lane.call(&arguments).await;
+                bare_lane.call().await;
                 bare.push(began.elapsed());
             }
             for number in 0..CALLS_A_ROUND {

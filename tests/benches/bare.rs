@@ -2,10 +2,8 @@
 //! nothing else: no lookup, no JSON, no gate, no permit, no deadline, no events.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use belljar::sandbox::Sandbox;
-use tokio::sync::Semaphore;
 use wasmtime::component::{
     Component, ComponentExportIndex, InstancePre, Linker, ResourceTable, Val,
 };
@@ -13,7 +11,7 @@ use wasmtime::{Engine, Store};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 /// crc32 of `abc`.
-const EXPECTED: &str = "352441c2";
+pub(crate) const EXPECTED: &str = "352441c2";
 const FUEL: u64 = 50_000_000_000;
 
 struct Bare {
@@ -56,26 +54,8 @@ impl BareLane {
         Self(Arc::new(Prepared { engine, pre, function }))
     }
 
-    /// Makes `count` calls, at most `at_once` of them at a time, each a task of its own.
-    pub(crate) async fn run(&self, count: usize, at_once: usize) -> Duration {
-        let places = Arc::new(Semaphore::new(at_once));
-        let began = Instant::now();
-        let mut running = Vec::with_capacity(count);
-        for _ in 0..count {
-            let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
-            let lane = self.clone();
-            running.push(tokio::spawn(async move {
-                lane.call().await;
-                drop(place);
-            }));
-        }
-        for call in running {
-            call.await.expect("a call");
-        }
-        began.elapsed()
-    }
-
-    async fn call(&self) {
+    /// One call.
+    pub(crate) async fn call(&self) {
         let Prepared { engine, pre, function } = self.0.as_ref();
         let state = Bare { table: ResourceTable::new(), wasi: WasiCtx::builder().build() };
         let mut store = Store::new(engine, state);
