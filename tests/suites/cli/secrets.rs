@@ -3,12 +3,13 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 
 use belljar::contract::ids::Digest;
 use serde_json::{Value, json};
 
 use super::place::Place;
-use crate::suites::harness::Ran;
+use crate::suites::harness::{Ran, settled};
 
 /// Reads otherwise within JSON.
 const SECRET: &str = "s3cret \"value\"";
@@ -82,8 +83,11 @@ fn what_is_remembered_and_what_was_answered_hide_a_secret() {
 fn a_watch_hides_a_secret() {
     let place = place();
     place.asked("a", SECRET);
-    let mut command = place.command();
-    command.args(["approvals", "watch", "--json"]).stdout(std::process::Stdio::piped());
+    // The binary itself, so that it is what is killed.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_belljar"));
+    settled(&mut command);
+    command.arg("--config").arg(place.path().join("belljar.toml"));
+    command.args(["approvals", "watch", "--json"]).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
     child.kill().unwrap();

@@ -34,8 +34,7 @@ use crate::events::{Filter, Head, unix_ms};
 The log is a chain of hashes: `verify` finds accidents and careless edits by itself. Who rewrites
 all of it is found only by a head that was kept where they can't reach.
 
-Exit code 1 of each of them: the log isn't sound. `show` and `export` still give what can be read,
-and `head` the last entry.")]
+Exit code 1 of each of them: the log isn't sound. `show` and `export` still give what can be read.")]
 pub(super) struct AuditArgs {
     #[command(subcommand)]
     command: AuditCommand,
