@@ -48,8 +48,9 @@ fn rules_that_mean_nothing_are_wrong_too() {
 
 #[test]
 fn what_may_not_be_meant_is_a_warning() {
-    let place = Place::new("[[policy.rules]]\naction = \"ask\"\ntool = \"no.such\"\n");
-    place.run(["config", "check"]).ends_with(0);
+    let place = Place::new("[[policy.rules]]\naction = \"ask\"\ntool = \"files_write\"\n");
+    let ran = place.run(["config", "check"]).ends_with(0);
+    assert!(ran.stderr.contains("rule 1 names `files_write`, which no tool"), "{ran:?}");
     let place = Place::new(
         "[[policy.rules]]\naction = \"allow\"\ntool = \"*\"\n[[policy.rules]]\naction = \"ask\"\n\
          tool = \"files.write\"\n",

@@ -14,6 +14,9 @@ use super::show::{indented, print, print_json_pretty, tell};
 use super::start::{code_folder, configuration, looking};
 use crate::app::{self, Setup, StartError};
 use crate::config::{Config, ConfigError, Finding, Origin, Problems};
+use crate::contract::escape::clipped_line;
+use crate::gate::Pattern;
+use crate::registry::Catalog;
 
 /// The widest column that is filled up, in characters.
 const COLUMN_MAX: usize = 48;
@@ -119,7 +122,8 @@ fn judged(config: &Config) -> Result<Vec<Finding>, StartError> {
             let left_out = |failed: &app::Failed| {
                 finding(format!("the plugin `{}` is left out: {}", failed.path, failed.error))
             };
-            Ok(app.failed.iter().map(left_out).collect())
+            let idle = idle_globs(config, app.host.catalog()).into_iter().map(finding);
+            Ok(app.failed.iter().map(left_out).chain(idle).collect())
         }
         Err(error) if Exit::of_start(&error) == Exit::HostFault => {
             let text = format!("plugins and the names of their tools weren't checked: {error}");
@@ -127,6 +131,25 @@ fn judged(config: &Config) -> Result<Vec<Finding>, StartError> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Globs of rules that match no tool of those that are loaded: a slip in a rule that denies would let
+/// through what it was to deny. Plugins of the command line aren't known here.
+fn idle_globs(config: &Config, catalog: &Catalog) -> Vec<String> {
+    let ids: Vec<_> = catalog.descriptors().map(|tool| tool.id.to_string()).collect();
+    let matches =
+        |glob: &str| Pattern::new(glob).is_ok_and(|glob| ids.iter().any(|id| glob.matches(id)));
+    let rules = config.policy.rules.iter().enumerate();
+    let globs = rules.flat_map(|(at, rule)| {
+        let named = rule.name.as_deref().map(|name| format!("`{}`", clipped_line(name, 100)));
+        let named = named.unwrap_or_else(|| (at + 1).to_string());
+        let globs = rule.tool.iter().flat_map(|globs| &globs.0);
+        globs.filter(|glob| !matches(glob)).map(move |glob| {
+            let glob = clipped_line(glob, 100);
+            format!("rule {named} names `{glob}`, which no tool that is loaded has for its id")
+        })
+    });
+    globs.collect()
 }
 
 fn wrong(args: &CheckArgs, problems: &Problems) -> Result<Exit, CliError> {
