@@ -108,6 +108,13 @@ pub enum PluginError {
     Name(#[from] CatalogError),
 }
 
+impl PluginError {
+    /// Whether what the operator configured is wrong, and not the plugin.
+    pub fn is_of_the_configuration(&self) -> bool {
+        matches!(self, Self::Load(LoadError::UnknownTool { .. }))
+    }
+}
+
 /// A plugin of a folder that was left out.
 #[derive(Debug)]
 pub struct Failed {

@@ -108,6 +108,8 @@ impl Exit {
             | StartError::Limit(_)
             | StartError::Policy(_)
             | StartError::Settings(_) => Self::Usage,
+            // The configuration is wrong, not the plugin.
+            StartError::Plugin { source, .. } if source.is_of_the_configuration() => Self::Usage,
             StartError::Discover(_) | StartError::Plugin { .. } => Self::Refused,
         }
     }
