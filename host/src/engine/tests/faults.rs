@@ -1,11 +1,16 @@
 //! Faults of the host itself: what can't be recorded, read or kept isn't run.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::kit::*;
+use crate::contract::approval::CallerContext;
+use crate::contract::grants::{GrantSource, Grants, ToolGrants};
 use crate::contract::ids::{CallId, Digest};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
@@ -144,4 +149,43 @@ async fn a_call_that_is_dropped_while_its_result_is_kept_is_told_of_as_it_ended(
     go_on.send(()).unwrap();
     let told = host.told_of("ToolCallInvoke");
     assert_eq!((told.len(), &told[0]["outcome"]), (1, &"success".into()));
+}
+
+/// Grants whose folder doesn't answer until the other end of the channel is dropped.
+#[derive(Debug)]
+struct Hangs {
+    entered: AtomicUsize,
+    answer: Mutex<Receiver<()>>,
+}
+
+impl GrantSource for Hangs {
+    fn resolve(&self, _caller: &CallerContext) -> Result<Grants, String> {
+        self.entered.fetch_add(1, Ordering::SeqCst);
+        drop(self.answer.lock().map(|answer| answer.recv()));
+        Ok(Grants::default())
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_hangs_holds_no_call_past_its_deadline_nor_past_its_cancelling() {
+    let host = Host::new();
+    let (answers, answer) = channel::<()>();
+    let hangs = Arc::new(Hangs { entered: AtomicUsize::new(0), answer: Mutex::new(answer) });
+    let source = Arc::clone(&hangs) as Arc<dyn GrantSource>;
+    host.tools.put(reader("fake.read"), ToolGrants::PerCall { source, read_only: false });
+    let mut late = call("c1", "fake.read", "{}");
+    late.timeout = Some(Duration::from_millis(50));
+    let result = host.call(late).await;
+    assert_eq!((result.outcome, result.executed), (Outcome::TimedOut, Executed::No));
+    assert!(result.content.contains("the call-deadline limit is 50 ms"), "{}", result.content);
+    let cancel = CancellationToken::new();
+    let waiting = host.start_with(call("c2", "fake.read", "{}"), cancel.clone());
+    while hangs.entered.load(Ordering::SeqCst) < 2 {
+        tokio::task::yield_now().await;
+    }
+    cancel.cancel();
+    let result = waiting.await.unwrap();
+    assert_eq!((result.outcome, result.executed), (Outcome::Cancelled, Executed::No));
+    assert_eq!(host.runner.runs(), 0);
+    drop(answers);
 }
