@@ -23,7 +23,7 @@ use crate::contract::grants::GrantError;
 use crate::contract::ids::PluginName;
 use crate::contract::limits::LimitError;
 use crate::engine::{BreakerSettings, Engine, EngineParts, EngineSettings, SettingsError};
-use crate::events::{EventBus, EventKind, JournalError, Recovered, unix_ms};
+use crate::events::{EventBus, EventKind, JournalError, unix_ms};
 use crate::gate::approval::{ApprovalQueue, ApprovalSettings};
 use crate::gate::{Policy, PolicyError};
 use crate::host::{Host, HostParts};
@@ -135,8 +135,6 @@ pub struct App {
     pub failed: Vec<Failed>,
     /// Why compiled code isn't kept, where it was meant to be.
     pub code_store_problem: Option<String>,
-    /// What an earlier run left unfinished in the audit log; `None`: there is no log.
-    pub recovered: Option<Recovered>,
 }
 
 /// Starts a host.
@@ -162,7 +160,7 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
     let Loading { catalog, bus, failed, .. } = loading;
     let catalog = Arc::new(catalog);
     let router = Arc::new(Router::new(Arc::clone(&catalog), sandbox.clone()));
-    let State { store, journal, recovered } = state;
+    let State { store, journal } = state;
     let approvals = ApprovalQueue::new(
         Arc::clone(&store) as _,
         bus.clone(),
@@ -185,7 +183,7 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         clock: unix_ms,
     })?;
     let host = Host::new(HostParts { engine, catalog, bus, approvals, journal });
-    Ok(App { host, sandbox, failed, code_store_problem, recovered })
+    Ok(App { host, sandbox, failed, code_store_problem })
 }
 
 fn own_folders(setup: &Setup) -> OwnFolders {

@@ -126,10 +126,10 @@ async fn each_caller_gets_its_own_share_of_a_template_and_nobody_elses() {
         fs::write(folder.path().join(tenant).join("f.txt"), text).unwrap();
     }
     symlink(folder.path().join("globex"), folder.path().join("sly")).unwrap();
-    let text = "[grants]\ndirs = [{ path = \"{workspace}\", guest = \"/work\" }]\n";
+    let text = "[grants]\ndirs = [{ path = \"{workspace}\", guest = \"/share\" }]\n";
     let app = start(&configured(folder.path(), text));
     for (tenant, words) in [("acme", "of acme"), ("globex", "of globex")] {
-        let result = read(&app, Some(tenant), "/work/f.txt").await;
+        let result = read(&app, Some(tenant), "/share/f.txt").await;
         assert_eq!(result.outcome, Outcome::Success, "{result:?}");
         assert!(result.content.contains(words), "{}", result.content);
     }
@@ -140,7 +140,7 @@ async fn each_caller_gets_its_own_share_of_a_template_and_nobody_elses() {
         (Some("sly"), "is a link"),
     ];
     for (workspace, words) in refused {
-        let result = read(&app, workspace, "/work/f.txt").await;
+        let result = read(&app, workspace, "/share/f.txt").await;
         assert_eq!(
             (result.outcome, result.executed),
             (Outcome::Denied, Executed::No),
@@ -157,11 +157,11 @@ async fn each_caller_gets_its_own_share_of_a_template_and_nobody_elses() {
 async fn a_template_that_may_be_written_is_no_read_only_grant() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("acme")).unwrap();
-    let text = "[grants]\ndirs = [{ path = \"{workspace}\", guest = \"/work\", mode = \"rw\" }]\n";
+    let text = "[grants]\ndirs = [{ path = \"{workspace}\", guest = \"/share\", mode = \"rw\" }]\n";
     let app = start(&configured(folder.path(), text));
     assert!(!tool(&app, "files.write").effects.read_only.value);
     assert!(tool(&app, "files.read").effects.read_only.is_proven(), "its tag holds it to reading");
-    let arguments = json!({"path": "/work/new.txt", "content": "x"}).to_string();
+    let arguments = json!({"path": "/share/new.txt", "content": "x"}).to_string();
     let mut call = ToolInvocation::new("a-call".parse().unwrap(), "files.write", arguments);
     call.permission_level = PermissionLevel::Full;
     call.workspace = Some("acme".to_owned());

@@ -26,7 +26,6 @@ const AUDIT_FOLDER: &str = "audit";
 pub(super) struct State {
     pub(super) store: Arc<SqliteStore>,
     pub(super) journal: Option<Journal>,
-    pub(super) recovered: Option<Recovered>,
 }
 
 /// Where the audit log is; `None`: nothing is recorded.
@@ -49,11 +48,11 @@ pub(super) fn open(setup: &Setup, clock: Clock) -> Result<State, StartError> {
     }
     let store = store_of(config)?;
     let Some(folder) = audit_folder(config) else {
-        return Ok(State { store, journal: None, recovered: None });
+        return Ok(State { store, journal: None });
     };
     make_private(&folder)?;
-    let (journal, recovered) = open_journal(&folder, config, Arc::clone(&store), clock)?;
-    Ok(State { store, journal: Some(journal), recovered: Some(recovered) })
+    let journal = open_journal(&folder, config, Arc::clone(&store), clock)?;
+    Ok(State { store, journal: Some(journal) })
 }
 
 /// Makes a folder, and those on the way to it, for this user alone.
@@ -72,7 +71,7 @@ fn open_journal(
     config: &Config,
     store: Arc<SqliteStore>,
     clock: Clock,
-) -> Result<(Journal, Recovered), StartError> {
+) -> Result<Journal, StartError> {
     let (redactor, findings) = redactor(config);
     for finding in findings {
         tracing::warn!("{}", finding.text);
@@ -91,7 +90,7 @@ fn open_journal(
     for lane in &recovered.damaged {
         tracing::warn!("records of an earlier run are damaged and were set aside: {lane}");
     }
-    Ok((journal, recovered))
+    Ok(journal)
 }
 
 /// What takes the declared secrets out of records and of what people are shown, with those that it
@@ -111,8 +110,7 @@ pub fn redactor(config: &Config) -> (Redactor, Vec<Finding>) {
 /// calls.
 pub fn open_audit(config: &Config) -> Result<Option<Journal>, StartError> {
     let Some(folder) = audit_folder(config) else { return Ok(None) };
-    let (journal, _recovered) = open_journal(&folder, config, store_of(config)?, unix_ms)?;
-    Ok(Some(journal))
+    open_journal(&folder, config, store_of(config)?, unix_ms).map(Some)
 }
 
 /// Takes in what processes that are gone left for the log, for a command that reads it.

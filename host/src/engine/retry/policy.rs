@@ -2,8 +2,6 @@
 //!
 //! Knows neither time nor how busy the host is.
 
-use std::fmt;
-
 use crate::contract::descriptor::ToolDescriptor;
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
@@ -26,22 +24,6 @@ pub(crate) enum Stop {
     Deadline,
     /// The host has spent on retries what it may.
     HostBudget,
-}
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotRetryable => f.write_str("the same call would end the same way"),
-            Self::MayHaveRun => f.write_str("the tool isn't idempotent and may have run"),
-            Self::Late => f.write_str("it ran until its deadline, and `retries` isn't set"),
-            Self::AttemptsUsed(1) => f.write_str("it was tried once, as set by `retries`"),
-            Self::AttemptsUsed(times) => {
-                write!(f, "it was tried {times} times, as set by `retries`")
-            }
-            Self::Deadline => f.write_str("its deadline left no time for another attempt"),
-            Self::HostBudget => f.write_str("too many calls of this host are being retried"),
-        }
-    }
 }
 
 /// How often a call of `tool` is tried at most: its retries and one (B5).
