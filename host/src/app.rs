@@ -30,7 +30,7 @@ use crate::host::{Host, HostParts};
 use crate::registry::{
     Catalog, CatalogError, CodeStore, DiscoverError, LoadError, Loader, PluginFile, find_plugins,
 };
-use crate::runners::Router;
+use crate::runners::{Router, Tools};
 use crate::sandbox::{COMPONENT_MAX_LEN, EngineError, Sandbox};
 use crate::storage::StorageError;
 
@@ -129,6 +129,8 @@ pub struct Failed {
 pub struct App {
     /// The handle.
     pub host: Host,
+    /// Where tools that run elsewhere come and go.
+    pub tools: Arc<Tools>,
     /// The sandbox behind it.
     pub sandbox: Sandbox,
     /// Plugins of a folder that were left out; one that was named by itself stops the start.
@@ -159,7 +161,8 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
     loading.add_all(setup)?;
     let Loading { catalog, bus, failed, .. } = loading;
     let catalog = Arc::new(catalog);
-    let router = Arc::new(Router::new(Arc::clone(&catalog), sandbox.clone()));
+    let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
+    let router = Arc::new(Router::new(Arc::clone(&tools), sandbox.clone()));
     let State { store, journal } = state;
     let approvals = ApprovalQueue::new(
         Arc::clone(&store) as _,
@@ -182,8 +185,9 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         settings: engine_settings(setup),
         clock: unix_ms,
     })?;
-    let host = Host::new(HostParts { engine, catalog, bus, approvals, journal });
-    Ok(App { host, sandbox, failed, code_store_problem })
+    let listing = Arc::clone(&tools) as _;
+    let host = Host::new(HostParts { engine, catalog, tools: listing, bus, approvals, journal });
+    Ok(App { host, tools, sandbox, failed, code_store_problem })
 }
 
 fn own_folders(setup: &Setup) -> OwnFolders {

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::contract::approval::CallerContext;
 use crate::contract::invocation::ToolInvocation;
-use crate::contract::result::ToolResult;
+use crate::contract::result::{Attachment, ToolResult};
 use crate::engine::Engine;
+use crate::engine::ports::{FoundTool, ToolListing};
 use crate::events::{EventBus, EventStream, Journal};
 use crate::gate::Explanation;
 use crate::gate::approval::ApprovalQueue;
@@ -15,22 +18,31 @@ use crate::registry::Catalog;
 pub use crate::engine::{CallIds, Renamed, unique_ids};
 
 /// A running host. Cheap to clone; ends when the last clone is dropped.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Host {
     engine: Engine,
     catalog: Arc<Catalog>,
+    tools: Arc<dyn ToolListing>,
     bus: EventBus,
     approvals: ApprovalQueue,
     journal: Option<Journal>,
 }
 
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("catalog", &self.catalog).finish_non_exhaustive()
+    }
+}
+
 /// What a handle holds.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HostParts {
     /// Runs calls.
     pub engine: Engine,
-    /// What is loaded.
+    /// What was loaded at the start.
     pub catalog: Arc<Catalog>,
+    /// What can be called: that, and tools that come and go.
+    pub tools: Arc<dyn ToolListing>,
     /// Where events go.
     pub bus: EventBus,
     /// Where people are asked.
@@ -39,11 +51,17 @@ pub struct HostParts {
     pub journal: Option<Journal>,
 }
 
+impl std::fmt::Debug for HostParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostParts").field("catalog", &self.catalog).finish_non_exhaustive()
+    }
+}
+
 impl Host {
     /// Joins the parts; [`crate::app`] makes them.
     pub fn new(parts: HostParts) -> Self {
-        let HostParts { engine, catalog, bus, approvals, journal } = parts;
-        Self { engine, catalog, bus, approvals, journal }
+        let HostParts { engine, catalog, tools, bus, approvals, journal } = parts;
+        Self { engine, catalog, tools, bus, approvals, journal }
     }
 
     /// Runs one call to its end. Never fails: every end is a result.
@@ -74,9 +92,36 @@ impl Host {
         self.engine.batch(calls, cancel, on_result).await
     }
 
-    /// What is loaded.
+    /// All tools that can be called now, also those that run elsewhere, by id. Whose a tool is
+    /// stands with it: [`FoundTool::owner`].
+    pub fn tools(&self) -> Arc<[FoundTool]> {
+        self.tools.list()
+    }
+
+    /// A tool by exactly its id or its wire name.
+    pub fn tool(&self, name: &str) -> Option<FoundTool> {
+        self.tools.named(name)
+    }
+
+    /// A number that rises whenever tools have come or gone.
+    pub fn tools_revision(&self) -> watch::Receiver<u64> {
+        self.tools.revision()
+    }
+
+    /// The plugins that were loaded at the start, with their tools.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// What a call of this caller left beside its text, by its address; `None` where there is
+    /// nothing of the kind, or no longer, or it is another caller's.
+    pub fn attachment(&self, caller: &CallerContext, uri: &str) -> Option<Arc<Attachment>> {
+        self.engine.attachment(caller, uri)
+    }
+
+    /// All that calls of this caller left and that is still kept, the oldest first.
+    pub fn attachments(&self, caller: &CallerContext) -> Vec<Arc<Attachment>> {
+        self.engine.attachments(caller)
     }
 
     /// What happens from now on. A watcher that is too slow loses events and is told how many.

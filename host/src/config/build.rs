@@ -6,6 +6,7 @@ mod grants;
 mod people;
 mod plugins;
 mod rules;
+mod serving;
 mod shadowed;
 
 use std::borrow::Cow;
@@ -18,7 +19,7 @@ use super::locate::{Surroundings, state_folder};
 use super::schema::{Default, Kind, ROOT, Section};
 use super::settings::{
     ApprovalSettings, AuditSettings, Builtins, CliApprovals, Config, EngineValues, Finding,
-    LimitValues,
+    HttpApprovals, LimitValues, McpApprovals,
 };
 use super::value::{Node, Table, Value};
 
@@ -179,6 +180,9 @@ pub(super) fn build(table: &Table, known: &Known<'_>, problems: &mut Problems) -
         places: Vec::new(),
         builtins: build.builtins(root),
         limits: root.limits(),
+        tokens: build.tokens(root),
+        expose: build.expose(root),
+        serve: build.serve(root),
         callers: build.callers(root),
         approvals,
         engine: engine(root),
@@ -249,6 +253,16 @@ impl Build<'_> {
                 Some("prompt") => CliApprovals::Prompt,
                 Some("queue") => CliApprovals::Queue,
                 _ => CliApprovals::Deny,
+            },
+            mcp: match approvals.text("mcp").as_deref() {
+                Some("queue") => McpApprovals::Queue,
+                Some("elicit") => McpApprovals::Elicit,
+                Some("client") => McpApprovals::Client,
+                _ => McpApprovals::Deny,
+            },
+            http: match approvals.text("http").as_deref() {
+                Some("queue") => HttpApprovals::Queue,
+                _ => HttpApprovals::Deny,
             },
             self_approval: approvals.flag("self_approval").unwrap_or(false),
         }

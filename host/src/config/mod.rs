@@ -28,7 +28,8 @@ pub use reference::reference;
 pub use secrets::{SECRET_MAX_LEN, SecretOrigin, SecretOwner, SecretSettings, SecretValue};
 pub use settings::{
     ApprovalSettings, AuditSettings, Builtins, CLI_CALLER, CallerSettings, CliApprovals, Config,
-    EngineValues, Finding, LimitValues, PluginSettings, ToolSettings,
+    EngineValues, ExposedSet, Finding, HttpApprovals, LimitValues, MCP_CALLER, McpApprovals,
+    PluginSettings, Role, ServeSettings, TokenOrigin, TokenSettings, ToolSettings,
 };
 pub use templates::{
     DirTemplate, EnvTemplate, GrantTemplate, HostGrant, Placeholder, ResolvedDir, ResolvedGrants,

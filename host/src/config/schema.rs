@@ -6,6 +6,7 @@ mod calls;
 mod checks;
 mod keys;
 mod people;
+mod serving;
 
 use crate::contract::limits::{LimitKind, Unit};
 

@@ -2,21 +2,24 @@
 //!
 //! Plain values within their bounds; acts on nothing and looks nothing up.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::contract::ids::{PluginName, ToolName};
+use crate::contract::ids::{Digest, PluginName, ToolName};
 use crate::contract::invocation::PermissionLevel;
 use crate::contract::limits::LimitKind;
 use crate::gate::PolicySettings;
 
 use super::effective::Effective;
-use super::secrets::SecretSettings;
+use super::secrets::{SecretOrigin, SecretSettings};
 use super::templates::GrantTemplate;
 
 /// The caller's name on the command line.
 pub const CLI_CALLER: &str = "cli";
+/// The name of whoever speaks MCP on the standard streams, where no other is named.
+pub const MCP_CALLER: &str = "mcp";
 
 /// Limits that the operator set, each in the unit of its kind and within its ceiling.
 pub type LimitValues = Vec<(LimitKind, u64)>;
@@ -40,8 +43,14 @@ pub struct Config {
     pub limits: LimitValues,
     /// The secrets, in the order of the file.
     pub secrets: Vec<SecretSettings>,
-    /// Who calls; always holds [`CLI_CALLER`].
+    /// Who calls; always holds [`CLI_CALLER`] and [`MCP_CALLER`].
     pub callers: Vec<CallerSettings>,
+    /// Who may speak to `belljar serve` over http, in the order of the file.
+    pub tokens: Vec<TokenSettings>,
+    /// Sets of tools, in the order of the file.
+    pub expose: Vec<ExposedSet>,
+    /// What `belljar serve` does.
+    pub serve: ServeSettings,
     /// The rules, with the `gate` keys of single tools among its `keys`.
     pub policy: PolicySettings,
     /// How a person is asked.
@@ -149,6 +158,70 @@ pub struct CallerSettings {
     pub execution_user: Option<String>,
 }
 
+/// What a token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Makes calls.
+    Caller,
+    /// Answers requests.
+    Approver,
+    /// Reads the events and the audit log of all callers.
+    Operator,
+}
+
+/// Where a token comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenOrigin {
+    /// Its SHA-256 stands in the file.
+    Sha256(Digest),
+    /// It is read at the start.
+    From(SecretOrigin),
+}
+
+/// One who may speak to `belljar serve` over http.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenSettings {
+    /// Its name: who answered, where it answers requests.
+    pub name: String,
+    /// Where it comes from.
+    pub origin: TokenOrigin,
+    /// The caller whose calls it makes, one of [`Config::callers`].
+    pub caller: Option<String>,
+    /// What it may do.
+    pub roles: Vec<Role>,
+    /// The sets it sees; `None`: what `serve` exposes.
+    pub expose: Option<Vec<String>>,
+    /// The line it stands in, from 1.
+    pub line: u32,
+}
+
+/// A set of tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExposedSet {
+    /// Its name.
+    pub name: String,
+    /// Globs on the ids of its tools.
+    pub tools: Vec<String>,
+}
+
+/// What `belljar serve` does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServeSettings {
+    /// Where `serve --http` listens where it names no address.
+    pub http: SocketAddr,
+    /// Names under which it may be asked, beside its own loopback names.
+    pub hosts: Vec<String>,
+    /// Origins that may speak to it, beside its own.
+    pub origins: Vec<String>,
+    /// Names of sets, or of plugins; `None`: every tool.
+    pub expose: Option<Vec<String>>,
+    /// The caller of requests without a token, one of [`Config::callers`]; `None`: they are refused.
+    pub anonymous: Option<String>,
+    /// How long calls may still run once it is told to end, in milliseconds.
+    pub drain_ms: u64,
+}
+
 /// Batches, retries and repeated failures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineValues {
@@ -182,6 +255,30 @@ pub enum CliApprovals {
     Deny,
 }
 
+/// What MCP does with a call that needs a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum McpApprovals {
+    /// Waits for somebody who answers elsewhere, and then hands back.
+    Queue,
+    /// Asks whoever sits at the client, where the client can; else as `Queue`.
+    Elicit,
+    /// Takes it that the client has asked already.
+    Client,
+    /// Refuses.
+    Deny,
+}
+
+/// What the http API does with a call that needs a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HttpApprovals {
+    /// Waits for somebody who answers elsewhere, and then hands back.
+    Queue,
+    /// Refuses.
+    Deny,
+}
+
 /// How a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalSettings {
@@ -191,6 +288,10 @@ pub struct ApprovalSettings {
     pub hand_back_ms: u64,
     /// On the command line.
     pub cli: CliApprovals,
+    /// Over MCP.
+    pub mcp: McpApprovals,
+    /// Over http.
+    pub http: HttpApprovals,
     /// Whether a caller may answer its own requests.
     pub self_approval: bool,
 }

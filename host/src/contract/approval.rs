@@ -177,6 +177,10 @@ pub enum Channel {
     Terminal,
     /// The approver of a program that holds the host as a library.
     Library,
+    /// The http API.
+    Http,
+    /// An MCP client, which asked whoever sits at it.
+    Mcp,
 }
 
 /// An answer with its author.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::approval::CallerContext;
 use super::arguments::CheckedArguments;
 use super::grants::Grants;
 use super::ids::CallId;
@@ -40,6 +41,17 @@ pub struct Attempt {
     pub cancel: CancellationToken,
     /// Where the guest's words go.
     pub sink: Arc<dyn CallSink>,
+    /// Who asked, for runners outside the sandbox; what runs inside knows its grants alone.
+    pub asked_by: Option<Box<AskedBy>>,
+}
+
+/// Who asked for a call, as its runner needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedBy {
+    /// Who calls.
+    pub caller: CallerContext,
+    /// W3C trace context of the request, passed through.
+    pub trace_parent: Option<String>,
 }
 
 impl std::fmt::Debug for Attempt {

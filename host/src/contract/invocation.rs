@@ -67,6 +67,15 @@ pub enum ApprovalMode {
     /// Waits a little, then answers `approval_pending`; the identical call, repeated after the
     /// answer, is admitted once.
     HandBack,
+    /// The same without the wait: whoever calls asks a person itself and then repeats the call.
+    HandBackAtOnce,
+}
+
+impl ApprovalMode {
+    /// Whether a call ends as `approval_pending` and may be repeated.
+    pub fn hands_back(self) -> bool {
+        matches!(self, Self::HandBack | Self::HandBackAtOnce)
+    }
 }
 
 /// One request to run a tool.

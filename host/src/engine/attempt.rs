@@ -7,8 +7,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::prepare::Prepared;
-use crate::contract::attempt::Attempt;
-use crate::contract::descriptor::ToolDescriptor;
+use crate::contract::attempt::{AskedBy, Attempt};
+use crate::contract::descriptor::{Isolation, ToolDescriptor};
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::limits::{LimitKind, LimitOrigin, Limits};
 use crate::contract::sink::CallSink;
@@ -54,6 +54,14 @@ impl Plan<'_> {
             deadline_kind,
             cancel: self.cancel.clone(),
             sink: self.sink,
+            asked_by: asked_by(&self.prepared.tool.descriptor, self.call),
         }
     }
+}
+
+/// Made only for who may see it.
+fn asked_by(tool: &ToolDescriptor, call: &ToolInvocation) -> Option<Box<AskedBy>> {
+    (tool.isolation != Isolation::Sandbox).then(|| {
+        Box::new(AskedBy { caller: call.context(), trace_parent: call.trace_parent.clone() })
+    })
 }

@@ -15,6 +15,7 @@ use super::admit::{Admission, admit};
 use super::batch::{BatchCall, Slot, calmly, run_batch, words_of};
 use super::breaker::FailureBreaker;
 use super::execute::execute;
+use super::kept::KeptResults;
 use super::locks::Locks;
 use super::plan::ParallelRules;
 use super::ports::{FoundTool, ToolLookup, ToolRunner};
@@ -24,10 +25,11 @@ use super::report::OpenCall;
 use super::retry::Retries;
 use super::settings::{EngineSettings, SettingsError};
 use super::share::Sharing;
+use crate::contract::approval::CallerContext;
 use crate::contract::ids::Digest;
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::outcome::{Executed, Outcome};
-use crate::contract::result::ToolResult;
+use crate::contract::result::{Attachment, ToolResult};
 use crate::events::{Clock, EventBus, EventKind, Journal};
 use crate::gate::Policy;
 use crate::gate::approval::ApprovalQueue;
@@ -81,6 +83,7 @@ pub(super) struct Shared {
     pub(super) retries: Retries,
     pub(super) breaker: FailureBreaker,
     pub(super) clock: Clock,
+    kept: KeptResults,
     /// Places for looking at folders of grants that are templates.
     pub(super) resolving: Arc<Semaphore>,
     settings: EngineSettings,
@@ -123,6 +126,7 @@ impl Engine {
             retries: Retries::new(&settings),
             breaker: FailureBreaker::new(settings.failure_breaker),
             clock,
+            kept: KeptResults::default(),
             resolving: Arc::new(Semaphore::new(RESOLVING)),
             parallel: ParallelRules::new(&settings)?,
             settings,
@@ -154,7 +158,22 @@ impl Engine {
             Ok(Err(refused)) => refused.into_result(call.call_id.clone()),
             Err(panic) => panicked(&call, panic.as_ref(), open.attempts),
         };
-        open.finish(result).await
+        let result = open.finish(result).await;
+        if !result.attachments.is_empty() {
+            shared.kept.keep(&call.context(), &result, (shared.clock)());
+        }
+        result
+    }
+
+    /// The attachment of this address, where a call of this caller left it and it is still kept:
+    /// see [`KeptResults`].
+    pub fn attachment(&self, caller: &CallerContext, uri: &str) -> Option<Arc<Attachment>> {
+        self.0.kept.get(caller, uri, (self.0.clock)())
+    }
+
+    /// What is kept of this caller's calls, the oldest first.
+    pub fn attachments(&self, caller: &CallerContext) -> Vec<Arc<Attachment>> {
+        self.0.kept.list(caller, (self.0.clock)())
     }
 
     pub(super) fn shared(&self) -> &Shared {

@@ -11,6 +11,7 @@ pub mod dispatch;
 mod execute;
 mod explain;
 mod identity;
+mod kept;
 mod locks;
 mod plan;
 pub mod ports;
@@ -30,4 +31,5 @@ mod tests;
 
 pub use dispatch::{Engine, EngineParts};
 pub use identity::{CallIds, Renamed, unique_ids};
+pub use kept::{KEPT_MAX, KEPT_MAX_BYTES, KEPT_MAX_BYTES_OF_ONE, KEPT_MAX_MS, KeptResults};
 pub use settings::{BreakerSettings, EngineSettings, SettingsError};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use crate::contract::arguments::ArgumentCheck;
 use crate::contract::attempt::{Attempt, AttemptEnd};
 use crate::contract::descriptor::ToolDescriptor;
@@ -17,6 +19,8 @@ pub struct FoundTool {
     pub check: Arc<dyn ArgumentCheck>,
     /// What it may use.
     pub grants: ToolGrants,
+    /// The one caller it exists for: to all others its name is unknown. `None`: everybody.
+    pub owner: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for FoundTool {
@@ -31,6 +35,16 @@ pub trait ToolLookup: Send + Sync {
     fn find(&self, name: &str) -> Option<FoundTool>;
     /// Ids that somebody who asked for `name` may have meant, nearest first, a few.
     fn near(&self, name: &str) -> Vec<String>;
+}
+
+/// Lists tools, for frontends that show them.
+pub trait ToolListing: Send + Sync {
+    /// All that can be called now, by id.
+    fn list(&self) -> Arc<[FoundTool]>;
+    /// The same tool that [`ToolLookup::find`] finds.
+    fn named(&self, name: &str) -> Option<FoundTool>;
+    /// A number that rises whenever what [`Self::list`] gives has changed.
+    fn revision(&self) -> watch::Receiver<u64>;
 }
 
 /// Runs attempts. The end it returns is typed; it never guesses.

@@ -33,7 +33,7 @@ impl Resolved {
 /// Resolves a name in the order of A10. A missing instance is a normal path.
 pub(super) fn resolve(lookup: &dyn ToolLookup, call: &ToolInvocation) -> Resolved {
     let name = &call.tool_name;
-    if let Some(found) = lookup.find(name) {
+    if let Some(found) = lookup.find(name).filter(|found| is_there_for(found, call)) {
         return Resolved::Loaded(found);
     }
     match call.session_tools.iter().find(|tool| tool.name == *name) {
@@ -43,6 +43,11 @@ pub(super) fn resolve(lookup: &dyn ToolLookup, call: &ToolInvocation) -> Resolve
         }
         None => Resolved::Unknown(NamedTool::new(name)),
     }
+}
+
+/// A tool that exists for another caller is as unknown as one that doesn't exist.
+fn is_there_for(found: &FoundTool, call: &ToolInvocation) -> bool {
+    found.owner.as_deref().is_none_or(|owner| call.caller.as_deref() == Some(owner))
 }
 
 /// What a tool of the caller's session is answered with.

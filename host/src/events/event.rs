@@ -63,6 +63,13 @@ pub enum EventKind {
         /// What was wrong.
         reason: String,
     },
+    /// Tools came or went, with whoever runs them.
+    ToolsChanged {
+        /// The upstream server's, the client's or the host's own name.
+        source: PluginName,
+        /// What it offers now.
+        tools: Vec<ToolId>,
+    },
     /// A call came in; nothing has been checked yet.
     CallReceived {
         /// The name it asks for.

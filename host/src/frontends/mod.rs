@@ -1,3 +1,5 @@
 //! Ways in. Each makes the same invocation and never runs a tool itself.
 
+pub mod access;
+#[cfg(feature = "cli")]
 pub mod cli;

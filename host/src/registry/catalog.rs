@@ -7,9 +7,6 @@ use super::load::{LoadedPlugin, LoadedTool};
 use super::names::{NameError, Names};
 use crate::contract::descriptor::ToolDescriptor;
 
-/// Near names that a miss is answered with.
-const SUGGESTIONS: usize = 3;
-
 /// Why a plugin can't stand beside the others.
 pub type CatalogError = NameError;
 
@@ -44,6 +41,11 @@ impl Catalog {
         Ok(())
     }
 
+    /// The names in use.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
     /// The plugins, in the order they were added.
     pub fn plugins(&self) -> &[Arc<LoadedPlugin>] {
         &self.plugins
@@ -64,19 +66,8 @@ impl Catalog {
         self.by_name.get(name).and_then(|index| self.tools.get(*index))
     }
 
-    /// Ids of tools that somebody who asked for `name` may have meant, nearest first.
-    pub fn near(&self, name: &str) -> Vec<String> {
-        let asked: String = name.chars().take(80).collect();
-        let mut ranked: Vec<(usize, String)> = self
-            .descriptors()
-            .map(|tool| {
-                let id = tool.id.to_string();
-                let by_tool = strsim::levenshtein(&asked, tool.id.tool.as_str());
-                (strsim::levenshtein(&asked, &id).min(by_tool), id)
-            })
-            .filter(|(distance, id)| *distance <= id.len() / 3)
-            .collect();
-        ranked.sort();
-        ranked.into_iter().take(SUGGESTIONS).map(|(_, id)| id).collect()
+    /// The tools with what runs them, in the order of their plugins.
+    pub fn tools(&self) -> impl Iterator<Item = &LoadedTool> {
+        self.tools.iter()
     }
 }

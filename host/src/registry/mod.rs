@@ -20,4 +20,4 @@ pub use discover::{DiscoverError, PLUGINS_MAX, find_plugins};
 pub use load::{
     LoadError, LoadedPlugin, LoadedTool, Loader, PluginFile, PluginGiven, ToolSettings, Unsupported,
 };
-pub use names::{NameError, RESERVED_PLUGINS, wire_name};
+pub use names::{NameError, Names, RESERVED_PLUGINS, wire_name};

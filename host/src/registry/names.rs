@@ -69,14 +69,17 @@ fn settled(name: &str) -> String {
 
 /// The names in use.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Names {
+pub struct Names {
     plugins: HashMap<String, PluginName>,
     wire: HashMap<String, ToolId>,
 }
 
 impl Names {
     /// Takes a plugin's name.
-    pub(super) fn take_plugin(&mut self, name: &PluginName) -> Result<(), NameError> {
+    ///
+    /// # Errors
+    /// One that is reserved, taken, or looks like another.
+    pub fn take_plugin(&mut self, name: &PluginName) -> Result<(), NameError> {
         let forms = lookalike_forms(name.as_str());
         if RESERVED_PLUGINS
             .iter()
@@ -96,7 +99,10 @@ impl Names {
     }
 
     /// Takes a tool's wire name.
-    pub(super) fn take_wire(&mut self, wire: &str, id: &ToolId) -> Result<(), NameError> {
+    ///
+    /// # Errors
+    /// One that another tool has, in any case and with any separator.
+    pub fn take_wire(&mut self, wire: &str, id: &ToolId) -> Result<(), NameError> {
         // A model that changes case or separators must not reach another tool.
         match self.wire.insert(wire.to_ascii_lowercase().replace('-', "_"), id.clone()) {
             None => Ok(()),

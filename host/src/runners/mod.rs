@@ -1,5 +1,7 @@
 //! What executes attempts, behind the engine's ports.
 
 mod router;
+mod tools;
 
 pub use router::Router;
+pub use tools::{OutsideTools, Tools};

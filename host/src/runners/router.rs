@@ -1,60 +1,79 @@
-//! Finds tools in the catalog and hands attempts to whatever runs them: the sandbox.
+//! Finds tools and hands attempts to whatever runs them: the sandbox, or a runner of their source.
 
 use std::sync::Arc;
 
-use crate::contract::arguments::ArgumentCheck;
+use super::tools::{Place, Tools};
 use crate::contract::attempt::{Attempt, AttemptEnd, End, RunnerRefusal};
 use crate::contract::descriptor::Need;
 use crate::contract::ids::ToolId;
 use crate::contract::result::{MissingGrant, Usage};
-use crate::engine::ports::{FoundTool, ToolLookup, ToolRunner};
-use crate::registry::Catalog;
+use crate::engine::ports::{FoundTool, ToolListing, ToolLookup, ToolRunner};
 use crate::sandbox::Sandbox;
 
-/// The catalog as the engine sees it.
+/// Ids that a miss is answered with.
+const SUGGESTIONS: usize = 3;
+
+/// The tools as the engine sees them.
 #[derive(Debug, Clone)]
 pub struct Router {
-    catalog: Arc<Catalog>,
+    tools: Arc<Tools>,
     sandbox: Sandbox,
 }
 
 impl Router {
-    /// Routes to the tools of `catalog`, which were loaded into `sandbox`.
-    pub fn new(catalog: Arc<Catalog>, sandbox: Sandbox) -> Self {
-        Self { catalog, sandbox }
+    /// Routes to `tools`, of which those of the catalog were loaded into `sandbox`.
+    pub fn new(tools: Arc<Tools>, sandbox: Sandbox) -> Self {
+        Self { tools, sandbox }
     }
 }
 
 impl ToolLookup for Router {
     fn find(&self, name: &str) -> Option<FoundTool> {
-        self.catalog.tool(name).map(|tool| FoundTool {
-            descriptor: Arc::clone(&tool.descriptor),
-            check: Arc::clone(tool.sandboxed.entry()) as Arc<dyn ArgumentCheck>,
-            grants: tool.grants.clone(),
-        })
+        self.tools.named(name)
     }
 
     fn near(&self, name: &str) -> Vec<String> {
-        self.catalog.near(name)
+        let tools = self.tools.list();
+        let everybodys = tools.iter().filter(|tool| tool.owner.is_none());
+        near(name, everybodys.map(|tool| &tool.descriptor.id))
     }
 }
 
 #[async_trait::async_trait]
 impl ToolRunner for Router {
     async fn run(&self, tool: &ToolId, attempt: Attempt) -> AttemptEnd {
-        let Some(found) = self.catalog.tool(&tool.to_string()) else {
-            let gone = RunnerRefusal::Unavailable(format!("`{tool}` is no longer loaded"));
-            let (end, usage) = (End::Refused(gone), Usage::default());
-            return AttemptEnd { end, usage, missing_grants: Vec::new() };
+        let found = match self.tools.place(tool) {
+            Some(Place::Sandbox(found)) => found,
+            Some(Place::Outside(runner)) => return runner.run(tool, attempt).await,
+            None => {
+                let gone = RunnerRefusal::Unavailable(format!("`{tool}` is no longer there"));
+                let (end, usage) = (End::Refused(gone), Usage::default());
+                return AttemptEnd { end, usage, missing_grants: Vec::new() };
+            }
         };
         let mut end = self.sandbox.run(&found.sandboxed, attempt).await;
         if !end.missing_grants.is_empty() {
-            let plugin = self.catalog.plugin(tool.plugin.as_str());
+            let plugin = self.tools.catalog().plugin(tool.plugin.as_str());
             let plugins = plugin.map_or(&[][..], |plugin| &plugin.needs);
             explain(&mut end.missing_grants, &found.descriptor.needs, plugins);
         }
         end
     }
+}
+
+/// Ids that somebody who asked for `name` may have meant, nearest first.
+fn near<'a>(name: &str, ids: impl Iterator<Item = &'a ToolId>) -> Vec<String> {
+    let asked: String = name.chars().take(80).collect();
+    let mut ranked: Vec<(usize, String)> = ids
+        .map(|id| {
+            let by_tool = strsim::levenshtein(&asked, id.tool.as_str());
+            let id = id.to_string();
+            (strsim::levenshtein(&asked, &id).min(by_tool), id)
+        })
+        .filter(|(distance, id)| *distance <= id.len() / 3)
+        .collect();
+    ranked.sort();
+    ranked.into_iter().take(SUGGESTIONS).map(|(_, id)| id).collect()
 }
 
 /// Quotes the plugin's own reason beside a grant it missed: the tool's, else the plugin's.

@@ -76,7 +76,7 @@ fn tool(read_only: bool) -> FoundTool {
         descriptor.effects.read_only.value = false;
     }
     let check = Arc::clone(tool.sandboxed.entry()) as Arc<dyn ArgumentCheck>;
-    FoundTool { descriptor: Arc::new(descriptor), check, grants: tool.grants }
+    FoundTool { descriptor: Arc::new(descriptor), check, grants: tool.grants, owner: None }
 }
 
 fn engine(lane: Lane, folder: &Path, bus: &EventBus) -> Engine {

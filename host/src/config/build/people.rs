@@ -3,7 +3,7 @@
 //! Reads no secret's value, and authenticates nobody.
 
 use super::super::secrets::{SecretOrigin, SecretOwner, SecretSettings};
-use super::super::settings::{CLI_CALLER, CallerSettings};
+use super::super::settings::{CLI_CALLER, CallerSettings, MCP_CALLER};
 use super::{Build, Reader};
 use crate::contract::invocation::PermissionLevel;
 
@@ -48,24 +48,28 @@ impl Build<'_> {
                 execution_user: caller.text("execution_user"),
             });
         }
-        if !callers.iter().any(|caller| caller.name == CLI_CALLER) {
-            callers.push(CallerSettings {
-                name: CLI_CALLER.to_owned(),
-                level: level(CLI_CALLER, None),
-                tools: None,
-                workspace: None,
-                user: None,
-                execution_user: None,
-            });
+        for own in [CLI_CALLER, MCP_CALLER] {
+            if !callers.iter().any(|caller| caller.name == own) {
+                callers.push(CallerSettings {
+                    name: own.to_owned(),
+                    level: level(own, None),
+                    tools: None,
+                    workspace: None,
+                    user: None,
+                    execution_user: None,
+                });
+            }
         }
         callers
     }
 }
 
-/// Who calls on the command line is the operator; anybody else is trusted no further than said.
+/// Who calls on the command line is the operator, who speaks MCP on the standard streams was started
+/// by one; anybody else is trusted no further than said.
 fn level(caller: &str, said: Option<&str>) -> PermissionLevel {
     match said {
         None if caller == CLI_CALLER => PermissionLevel::Full,
+        None if caller == MCP_CALLER => PermissionLevel::ReadWrite,
         said => PermissionLevel::parse_or_read_only(said),
     }
 }

@@ -118,6 +118,36 @@ fn header(text: &str) -> Result<(), String> {
     Err("it is no name of a header".to_owned())
 }
 
+fn address(text: &str) -> Result<(), String> {
+    let known = text.parse::<std::net::SocketAddr>().map(drop);
+    known.map_err(|_error| "it is no address with a port, such as `127.0.0.1:8808`".to_owned())
+}
+
+/// A host as it stands in a `Host` header, with its port where that is sent.
+fn authority(text: &str) -> Result<(), String> {
+    host(text)?;
+    if text.contains('*') {
+        return Err("a name under which it is asked can't hold `*`".to_owned());
+    }
+    Ok(())
+}
+
+/// An origin as browsers send it (RFC 6454, section 6.2).
+fn web_origin(text: &str) -> Result<(), String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    match rest {
+        Some(rest) if !rest.contains('/') => authority(rest),
+        _ => Err("it is no origin such as `https://console.example`".to_owned()),
+    }
+}
+
+fn sha256(text: &str) -> Result<(), String> {
+    if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(());
+    }
+    Err("it is no SHA-256 in 64 hexadecimal digits".to_owned())
+}
+
 fn origin(text: &str) -> Result<(), String> {
     match text.split_once(':') {
         Some(("env", name)) => variable(name),
@@ -137,6 +167,10 @@ pub(super) const WIRE_NAME: Text = Text { what: "a name for models", check: wire
 pub(super) const NAME: Text = Text { what: "a name", check: name };
 pub(super) const WORDS: Text = Text { what: "a text", check: any };
 pub(super) const GLOB: Text = Text { what: "a pattern", check: glob };
+pub(super) const ADDRESS: Text = Text { what: "an address with a port", check: address };
+pub(super) const AUTHORITY: Text = Text { what: "a host", check: authority };
+pub(super) const ORIGIN: Text = Text { what: "an origin", check: web_origin };
+pub(super) const SHA256: Text = Text { what: "a SHA-256", check: sha256 };
 pub(super) const HOST: Text = Text { what: "a host", check: host };
 pub(super) const METHOD: Text = Text { what: "a method", check: method };
 pub(super) const HEADER: Text = Text { what: "a header's name", check: header };

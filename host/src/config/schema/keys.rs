@@ -5,7 +5,7 @@
 use super::checks::{
     FOLDER, GUEST, HOST, METHOD, NAME, PATH, PLUGIN, TEMPLATE, TOOL, VARIABLE, WIRE_NAME,
 };
-use super::{Default, Key, Kind, Map, Section, calls, people};
+use super::{Default, Key, Kind, Map, Section, calls, people, serving};
 
 pub(in crate::config) static ROOT: Section = Section {
     about: "One file, `belljar.toml`. What it doesn't say has the default that stands here. Paths \
@@ -52,8 +52,27 @@ pub(in crate::config) static ROOT: Section = Section {
         Key {
             name: "callers",
             kind: Kind::Map(&people::CALLERS),
-            default: Default::Words("`cli` alone"),
-            about: "Who calls, by name. `cli` is who calls on the command line.",
+            default: Default::Words("`cli` and `mcp`"),
+            about: "Who calls, by name. `cli` is who calls on the command line, `mcp` whoever \
+                    speaks MCP on the standard streams.",
+        },
+        Key {
+            name: "tokens",
+            kind: Kind::Map(&serving::TOKENS),
+            default: Default::Words("none"),
+            about: "Who may speak to `belljar serve` over http, by name.",
+        },
+        Key {
+            name: "expose",
+            kind: Kind::Map(&serving::EXPOSE),
+            default: Default::Words("none"),
+            about: "Sets of tools by name, for `serve --expose`. A plugin's own name is one too.",
+        },
+        Key {
+            name: "serve",
+            kind: Kind::Table(&serving::SERVE),
+            default: Default::Words("as below"),
+            about: "What `belljar serve` does.",
         },
         Key {
             name: "policy",

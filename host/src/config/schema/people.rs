@@ -57,7 +57,7 @@ static ONE_CALLER: Section = Section {
         Key {
             name: "level",
             kind: LEVELS,
-            default: Default::Words("`READ_ONLY`; for `cli` `FULL`"),
+            default: Default::Words("`READ_ONLY`; for `cli` `FULL`, for `mcp` `READ_WRITE`"),
             about: "How far it is trusted.",
         },
         Key {
@@ -252,6 +252,21 @@ pub(super) static APPROVALS: Section = Section {
             kind: Kind::Choice(&["prompt", "queue", "deny"]),
             default: Default::Toml("\"prompt\""),
             about: "On the command line: asks on the terminal, waits for `belljar approvals`, or \
+                    refuses.",
+        },
+        Key {
+            name: "mcp",
+            kind: Kind::Choice(&["queue", "elicit", "client", "deny"]),
+            default: Default::Toml("\"queue\""),
+            about: "Over MCP: waits for somebody who answers elsewhere and then hands back; asks \
+                    whoever sits at the client, where the client can; takes it that the client has \
+                    asked already; or refuses.",
+        },
+        Key {
+            name: "http",
+            kind: Kind::Choice(&["queue", "deny"]),
+            default: Default::Toml("\"queue\""),
+            about: "Over http: waits for somebody who answers elsewhere and then hands back, or \
                     refuses.",
         },
         Key {

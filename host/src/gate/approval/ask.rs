@@ -29,8 +29,8 @@ type HookAnswer<'a> =
 
 impl ApprovalQueue {
     /// Asks for a call, and waits as `mode` says. Safe to drop: that withdraws the request (at once,
-    /// and at most as long as the store waits for another process), but in mode `HandBack` one that
-    /// is on record stays for the repeat.
+    /// and at most as long as the store waits for another process), but in mode `HandBack` (also
+    /// `HandBackAtOnce`) one that is on record stays for the repeat.
     pub async fn ask(
         &self,
         request: ApprovalRequest,
@@ -66,7 +66,10 @@ impl ApprovalQueue {
                  answer that was remembered",
             );
         }
-        let nobody = self.0.hook.is_none() && !self.others_can_answer();
+        // Whoever calls in that mode asks somebody itself.
+        let nobody = mode != ApprovalMode::HandBackAtOnce
+            && self.0.hook.is_none()
+            && !self.others_can_answer();
         nobody.then_some(
             "nobody can be asked: there is no approver, and nobody else can see the request",
         )
@@ -91,6 +94,7 @@ impl ApprovalQueue {
         let expiry = Instant::now() + left.min(self.0.settings.ttl);
         let hand_back = match mode {
             ApprovalMode::HandBack => Instant::now() + self.0.settings.hand_back,
+            ApprovalMode::HandBackAtOnce => Instant::now(),
             ApprovalMode::Wait | ApprovalMode::Deny => expiry,
         };
         let hook = self.0.hook.as_deref();

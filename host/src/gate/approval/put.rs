@@ -63,7 +63,7 @@ impl ApprovalQueue {
         self.blocking(move |queue| {
             queue.sweep()?;
             let (store, now) = (&queue.0.store, queue.now());
-            let inserted = if mode == ApprovalMode::HandBack {
+            let inserted = if mode.hands_back() {
                 store.insert_shared(&request, now)?
             } else {
                 store.insert(&request, now)?;

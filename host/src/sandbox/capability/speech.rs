@@ -180,6 +180,7 @@ mod tests {
             deadline_kind: LimitKind::AttemptDeadline,
             cancel: CancellationToken::new(),
             sink: Arc::clone(&heard) as _,
+            asked_by: None,
         };
         (Speech::new(&attempt), heard)
     }

@@ -19,7 +19,7 @@ impl Tools {
     pub(in crate::engine::tests) fn put(&self, descriptor: ToolDescriptor, grants: ToolGrants) {
         let check = Arc::new(RefuseBad) as Arc<dyn ArgumentCheck>;
         let id = descriptor.id.to_string();
-        let found = FoundTool { descriptor: Arc::new(descriptor), check, grants };
+        let found = FoundTool { descriptor: Arc::new(descriptor), check, grants, owner: None };
         self.0.lock().unwrap().insert(id, found);
     }
 

@@ -70,6 +70,23 @@ async fn t29_an_approver_without_an_answer_declines_where_nobody_else_can_answer
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_asks_a_person_itself_gets_the_request_at_once_and_its_repeat_is_admitted() {
+    let desk = Desk::new();
+    let Desk { queue, bus, events } = desk;
+    drop((bus, events));
+    let (call, mode) = (Call::new("{}"), ApprovalMode::HandBackAtOnce);
+    let started = tokio::time::Instant::now();
+    let request = queue.request(&call.asking(), &reason()).unwrap();
+    let answer = queue.ask(request, mode, &CancellationToken::new()).await;
+    let Answer::Pending { id, .. } = answer else { panic!("{answer:?}") };
+    assert_eq!(tokio::time::Instant::now(), started);
+    queue.decide(&id, ApprovalDecision::Once, approver()).unwrap();
+    let request = queue.request(&call.asking(), &reason()).unwrap();
+    let answer = queue.ask(request, mode, &CancellationToken::new()).await;
+    assert!(matches!(answer, Answer::Admitted(_)), "{answer:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn t30_every_request_that_waits_is_listed() {
     let mut desk = Desk::new();
     let mut ids = Vec::new();

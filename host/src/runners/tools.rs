@@ -1,0 +1,190 @@
+//! All tools that can be called now: the catalog's, and those that come and go with whoever runs
+//! them.
+//!
+//! Runs nothing. A call that found its tool keeps it, whatever goes meanwhile; its runner says
+//! whether it can still be run.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use tokio::sync::watch;
+
+use crate::contract::arguments::ArgumentCheck;
+use crate::contract::ids::{PluginName, ToolId};
+use crate::engine::ports::{FoundTool, ToolListing, ToolRunner};
+use crate::events::{EventBus, EventKind};
+use crate::registry::{Catalog, LoadedTool, NameError};
+
+/// Tools of one source outside the catalog, in one piece: they come and go together.
+#[derive(Clone)]
+pub struct OutsideTools {
+    /// The tools. Their ids all begin with the source's name.
+    pub tools: Vec<FoundTool>,
+    /// What runs them.
+    pub runner: Arc<dyn ToolRunner>,
+}
+
+impl std::fmt::Debug for OutsideTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutsideTools").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}
+
+/// Who runs a tool.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// The sandbox.
+    Sandbox(LoadedTool),
+    /// The runner of its source.
+    Outside(Arc<dyn ToolRunner>),
+}
+
+/// The tools. Read on every call without a lock; a change replaces the whole.
+#[derive(Debug)]
+pub struct Tools {
+    catalog: Arc<Catalog>,
+    now: ArcSwap<Now>,
+    /// The sources, and the right to change them.
+    outside: Mutex<BTreeMap<PluginName, OutsideTools>>,
+    revision: watch::Sender<u64>,
+    bus: EventBus,
+}
+
+/// What can be called at one time.
+#[derive(Default)]
+struct Now {
+    list: Arc<[FoundTool]>,
+    places: Vec<Place>,
+    by_name: HashMap<String, usize>,
+}
+
+impl std::fmt::Debug for Now {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Now").field("tools", &self.list.len()).finish_non_exhaustive()
+    }
+}
+
+impl Tools {
+    /// The tools of a catalog, to begin with.
+    pub fn new(catalog: Arc<Catalog>, bus: EventBus) -> Self {
+        let now = Now::new(&catalog, &BTreeMap::new());
+        Self {
+            catalog,
+            now: ArcSwap::from_pointee(now),
+            outside: Mutex::default(),
+            revision: watch::Sender::new(0),
+            bus,
+        }
+    }
+
+    /// Adds a source's tools, or puts them in the place of those it had.
+    ///
+    /// # Errors
+    /// A name that is reserved, taken or confusable; then what it had stays.
+    pub fn put(&self, source: &PluginName, tools: OutsideTools) -> Result<(), NameError> {
+        let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.catalog.names().clone();
+        let others = outside.iter().filter(|(name, _)| *name != source);
+        for (name, tools) in others.chain([(source, &tools)]) {
+            names.take_plugin(name)?;
+            for tool in &tools.tools {
+                names.take_wire(&tool.descriptor.wire_name, &tool.descriptor.id)?;
+            }
+        }
+        outside.insert(source.clone(), tools);
+        self.renew(source, &outside);
+        Ok(())
+    }
+
+    /// Adds the tools of the host itself, under one of its own names, which others can't take.
+    ///
+    /// # Errors
+    /// A wire name that a tool has; then none of them is added.
+    pub fn put_own(&self, source: &PluginName, tools: OutsideTools) -> Result<(), NameError> {
+        let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.catalog.names().clone();
+        for tool in outside.values().flat_map(|it| &it.tools).chain(&tools.tools) {
+            names.take_wire(&tool.descriptor.wire_name, &tool.descriptor.id)?;
+        }
+        outside.insert(source.clone(), tools);
+        self.renew(source, &outside);
+        Ok(())
+    }
+
+    /// Takes a source's tools away; whether it had any.
+    pub fn remove(&self, source: &PluginName) -> bool {
+        let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let had = outside.remove(source).is_some();
+        if had {
+            self.renew(source, &outside);
+        }
+        had
+    }
+
+    fn renew(&self, source: &PluginName, outside: &BTreeMap<PluginName, OutsideTools>) {
+        self.now.store(Arc::new(Now::new(&self.catalog, outside)));
+        self.revision.send_modify(|revision| *revision += 1);
+        self.bus.publish(None, || EventKind::ToolsChanged {
+            source: source.clone(),
+            tools: outside
+                .get(source)
+                .into_iter()
+                .flat_map(|it| &it.tools)
+                .map(|tool| tool.descriptor.id.clone())
+                .collect(),
+        });
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Who runs the tool of exactly this id.
+    pub(super) fn place(&self, id: &ToolId) -> Option<Place> {
+        let now = self.now.load();
+        now.by_name.get(&id.to_string()).and_then(|index| now.places.get(*index)).cloned()
+    }
+}
+
+impl ToolListing for Tools {
+    fn list(&self) -> Arc<[FoundTool]> {
+        Arc::clone(&self.now.load().list)
+    }
+
+    fn named(&self, name: &str) -> Option<FoundTool> {
+        let now = self.now.load();
+        now.by_name.get(name).and_then(|index| now.list.get(*index)).cloned()
+    }
+
+    fn revision(&self) -> watch::Receiver<u64> {
+        self.revision.subscribe()
+    }
+}
+
+impl Now {
+    fn new(catalog: &Catalog, outside: &BTreeMap<PluginName, OutsideTools>) -> Self {
+        let loaded = catalog.tools().map(|tool| {
+            let found = FoundTool {
+                descriptor: Arc::clone(&tool.descriptor),
+                check: Arc::clone(tool.sandboxed.entry()) as Arc<dyn ArgumentCheck>,
+                grants: tool.grants.clone(),
+                owner: None,
+            };
+            (found, Place::Sandbox(tool.clone()))
+        });
+        let outside = outside.values().flat_map(|source| {
+            let place = || Place::Outside(Arc::clone(&source.runner));
+            source.tools.iter().map(move |tool| (tool.clone(), place()))
+        });
+        let mut all: Vec<_> = loaded.chain(outside).collect();
+        all.sort_by_cached_key(|(tool, _)| tool.descriptor.id.to_string());
+        let mut by_name = HashMap::with_capacity(2 * all.len());
+        for (index, (tool, _)) in all.iter().enumerate() {
+            by_name.insert(tool.descriptor.id.to_string(), index);
+            by_name.insert(tool.descriptor.wire_name.clone(), index);
+        }
+        let (list, places): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        Self { list: list.into(), places, by_name }
+    }
+}
