@@ -19,6 +19,7 @@ mod error;
 mod frame;
 mod handle;
 mod lane;
+mod lane_end;
 mod lane_file;
 mod lanes;
 mod log;

@@ -25,7 +25,7 @@ fn ends(bytes: &[u8]) -> Vec<usize> {
     frame::all(bytes, 0).map(|(_, end)| end).collect()
 }
 
-fn kept(home: &Home) -> Vec<PathBuf> {
+pub(super) fn kept(home: &Home) -> Vec<PathBuf> {
     let folder = home.audit().join("damaged");
     if folder.exists() { paths(&folder) } else { Vec::new() }
 }
@@ -240,7 +240,7 @@ async fn the_head_of_a_log_whose_next_segment_is_being_made_is_the_one_before() 
 }
 
 /// Has a process that is gone leave three records in its lane, of which `copied` are in the log.
-fn left_behind(home: &Home, copied: usize) {
+pub(super) fn left_behind(home: &Home, copied: usize) {
     let lanes = Lanes::in_folder(&home.audit());
     let lane = lanes.create(7, Faults::default()).unwrap();
     let records: Vec<(u64, Vec<u8>)> = (1..=3)
