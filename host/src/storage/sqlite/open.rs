@@ -3,7 +3,7 @@
 //! Whoever can write the file can approve, so it and its folder must be this user's alone. Reads no
 //! row.
 
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
