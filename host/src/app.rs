@@ -109,9 +109,17 @@ pub enum PluginError {
 }
 
 impl PluginError {
+    /// The tool that the operator said something of and the plugin doesn't have.
+    pub fn unknown_tool(&self) -> Option<(&PluginName, &str)> {
+        match self {
+            Self::Load(LoadError::UnknownTool { plugin, tool, .. }) => Some((plugin, tool)),
+            _ => None,
+        }
+    }
+
     /// Whether what the operator configured is wrong, and not the plugin.
     pub fn is_of_the_configuration(&self) -> bool {
-        matches!(self, Self::Load(LoadError::UnknownTool { .. }))
+        self.unknown_tool().is_some()
     }
 }
 

@@ -69,8 +69,9 @@ fn with_a_malformed_configuration_nothing_runs() {
 #[test]
 fn with_a_store_that_is_at_fault_nothing_runs_and_it_is_left_as_it_is() {
     type Spoil = fn(&Path);
-    let cases: [(&[&str], Spoil); 3] = [
+    let cases: [(&[&str], Spoil); 4] = [
         (&["is damaged"], |path| fs::write(path, [b'x'; 8192]).unwrap()),
+        (&["is damaged"], |path| fs::write(path, "").unwrap()),
         (&["written by a newer belljar"], |path| {
             Connection::open(path).unwrap().pragma_update(None, "user_version", 99).unwrap();
         }),

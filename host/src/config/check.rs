@@ -195,7 +195,8 @@ impl Walk<'_> {
         }
         let mut nodes = Vec::new();
         for (index, value) in found.iter().enumerate() {
-            self.path.push(format!("[{index}]"));
+            // From 1, as the gate counts rules.
+            self.path.push(format!("[{}]", index + 1));
             nodes.push(self.value_or_wrong(inner, value));
             self.path.pop();
         }

@@ -146,9 +146,9 @@ impl View<'_> {
                 self.derived(&format!("{path}."));
             }
             (Kind::List(Kind::Table(section)), Value::List(nodes)) => {
-                for (index, inner) in nodes.iter().enumerate() {
+                for (inner, place) in nodes.iter().zip(1..) {
                     if let Value::Table(table) = &inner.value {
-                        self.section(&format!("{path}[{index}]."), section, Some(table));
+                        self.section(&format!("{path}[{place}]."), section, Some(table));
                     }
                 }
             }

@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod effective;
 mod error;
+mod idle;
 mod locate;
 mod read;
 mod reference;

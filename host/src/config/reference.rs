@@ -16,7 +16,8 @@ directory. A file that was named must be there; without any, every default holds
 belong to the user who runs belljar or to root, and must not be writable by everybody.
 
 `belljar config check` tells everything that is wrong in it, by line. `belljar config show` tells
-every value in force and where it comes from.
+every value in force and where it comes from. Places in a list are counted from 1: `policy.rules[1]`
+is the first rule, and `rule 1` in reasons where it has no name.
 ";
 
 /// The page of all keys, in Markdown.

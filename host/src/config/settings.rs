@@ -139,6 +139,8 @@ pub struct ToolSettings {
     pub limits: LimitValues,
     /// The name that models use for it.
     pub wire_name: Option<String>,
+    /// The line that names it, from 1.
+    pub line: u32,
 }
 
 /// One caller. A request may only narrow what stands here.

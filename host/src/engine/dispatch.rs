@@ -196,7 +196,12 @@ impl Engine {
             // cancelled before it) is recorded and told like any other that didn't run.
             told.push(match result.duration_ms {
                 Some(_) => result,
-                None => OpenCall::new(&self.0, call, Slot::alone()).finish(result).await,
+                None => {
+                    let mut open = OpenCall::new(&self.0, call, Slot::alone());
+                    // The mark says whose answer it shares; what never began has none.
+                    open.answered = result.approval.is_some();
+                    open.finish(result).await
+                }
             });
         }
         told
@@ -270,7 +275,10 @@ async fn steps(
             shared.breaker.note(call, &tool, hash, result.outcome, Instant::now());
             Ok(result)
         }
-        Admission::Ended(result) => Ok(*result),
+        Admission::Ended(result) => {
+            open.answered = true;
+            Ok(*result)
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::contract::invocation::ToolInvocation;
 use crate::contract::limits::{LimitKind, Limits};
 use crate::contract::outcome::Outcome;
 use crate::contract::result::ToolResult;
-use crate::events::{BusSink, CallFinished, CallRefused, CallReport, EventKind, OpenEntry, Record};
+use crate::events::{BusSink, CallFinished, CallNotRun, CallReport, EventKind, OpenEntry, Record};
 
 /// A call that has begun. Dropped without an end, it reports `interrupted`, or `cancelled` where no
 /// attempt had started.
@@ -34,6 +34,8 @@ pub(super) struct OpenCall {
     pub(super) entry: Option<OpenEntry>,
     /// Whether that was synced, so that hashing what came back costs little beside it.
     pub(super) synced: bool,
+    /// Whether its answer came without a run of its own.
+    pub(super) answered: bool,
     /// The idempotency key it holds.
     pub(super) claimed: Option<Claimed>,
     sink: Arc<BusSink>,
@@ -58,6 +60,7 @@ impl OpenCall {
             attempts: 0,
             entry: None,
             synced: false,
+            answered: false,
             claimed: None,
             sink: Arc::new(BusSink::new(shared.bus.clone(), call.call_id.clone())),
             slot,
@@ -120,7 +123,7 @@ impl OpenCall {
         let Some(journal) = &self.shared.journal else { return };
         let why = result.approval.as_ref().map_or("", |mark| mark.reason.as_str());
         let hash = self.arguments.as_ref().map(|arguments| arguments.hash());
-        let refused = CallRefused {
+        let not_run = CallNotRun {
             call_id: &self.call_id,
             tool_name: &self.tool_name,
             tool: self.tool.as_ref(),
@@ -130,8 +133,12 @@ impl OpenCall {
             reason: result.error_message.as_deref().unwrap_or(why),
             approval: result.approval.as_ref().and_then(|mark| mark.approval.as_ref()),
         };
-        if let Err(error) = journal.note_now(&Record::CallRefused(refused)) {
-            tracing::error!(call = %self.call_id, "the audit log misses a refused call: {error}");
+        let record = match self.answered {
+            true => Record::CallAnswered(not_run),
+            false => Record::CallRefused(not_run),
+        };
+        if let Err(error) = journal.note_now(&record) {
+            tracing::error!(call = %self.call_id, "the audit log misses a call that was not run: {error}");
         }
     }
 

@@ -14,7 +14,7 @@ pub use bus::{EventBus, EventStream, Seen};
 pub use clock::{Clock, unix_ms};
 pub use event::{CallReport, Event, EventKind, Verdict};
 pub use journal::{
-    ApprovalDecided, ApprovalRequested, CallFinished, CallRefused, CallStarted, CutOffListener,
+    ApprovalDecided, ApprovalRequested, CallFinished, CallNotRun, CallStarted, CutOffListener,
     Entries, Entry, Filter, Head, InterruptedCall, Journal, JournalError, JournalOptions,
     OpenEntry, Record, Recovered, Retention, Verified, VerifyError, head, read, recover, verify,
 };

@@ -47,7 +47,7 @@ pub enum Claim {
         /// How it ended.
         outcome: Outcome,
     },
-    /// Another call holds it and hasn't ended.
+    /// Another call holds it, hasn't ended, and may still be running: no call runs for long.
     InFlight {
         /// That call.
         call_id: CallId,

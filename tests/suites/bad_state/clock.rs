@@ -11,7 +11,7 @@ use belljar::contract::approval::{
 use belljar::contract::ids::Digest;
 use belljar::contract::outcome::Outcome;
 use belljar::events::{
-    CallRefused, Clock, EventBus, Filter, Journal, JournalOptions, Record, read, unix_ms, verify,
+    CallNotRun, Clock, EventBus, Filter, Journal, JournalOptions, Record, read, unix_ms, verify,
 };
 use belljar::gate::approval::{ApprovalQueue, ApprovalSettings};
 use belljar::storage::{ApprovalStore as _, Claim, ResultKey, ResultStore as _, SqliteStore};
@@ -26,7 +26,7 @@ fn an_hour_ago() -> u64 {
 }
 
 async fn note(journal: &Journal, id: &str) {
-    let refused = CallRefused {
+    let refused = CallNotRun {
         call_id: &id.parse().unwrap(),
         tool_name: "a.b",
         tool: None,

@@ -66,7 +66,7 @@ fn what_a_person_approved_runs_and_what_they_denied_is_declined_and_both_are_on_
         ("ApprovalRequested", &id, "it changes files"),
         ("ApprovalDecided", &id, &*format!("once by {}", me())),
         ("CallStarted", &id, "let through by"),
-        ("ApprovalDecided", &denied, &*format!("deny by {}", me())),
+        ("ApprovalDecided", &denied, &*format!("deny by {} (not today)", me())),
         ("CallRefused", &denied, "approval_declined"),
     ] {
         let told = |line: &str| line.contains(kind) && line.contains(&**id) && line.contains(said);

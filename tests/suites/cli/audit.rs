@@ -88,10 +88,14 @@ fn one_changed_byte_is_found_and_named() {
     place.run(["audit", "verify"]).refused(1, &["not sound", "entry 3", name]);
     let json = place.run(["audit", "verify", "--json"]).ends_with(1).json();
     assert_eq!(json["sound"], false);
-    // What lies before the spoilt place can still be read.
+    // What lies before and behind the spoilt place can still be read.
     let shown = place.run(["audit", "show"]).ends_with(1);
-    assert_eq!(shown.stdout.lines().count(), 2, "{shown:?}");
-    assert!(shown.stderr.contains(name), "{shown:?}");
+    let numbers: Vec<_> =
+        shown.stdout.lines().map(|line| line.trim_start().as_bytes()[0]).collect();
+    assert_eq!(numbers, b"1245", "{shown:?}");
+    assert!(shown.stderr.contains(name) && shown.stderr.contains("entry 4 follows"), "{shown:?}");
+    let exported = place.run(["audit", "export"]).ends_with(1);
+    assert_eq!(exported.stdout.lines().count(), 4, "{exported:?}");
 }
 
 fn find(bytes: &[u8], wanted: &[u8]) -> usize {

@@ -62,6 +62,44 @@ fn what_may_not_be_meant_is_a_warning() {
 }
 
 #[test]
+fn a_misspelt_tool_is_told_with_its_line_and_doctor_says_so_too() {
+    let place =
+        Place::new("[plugins.files]\n\n[plugins.files.tools.wirte]\ngate = { deny = true }\n");
+    let said = ["belljar.toml:4: ", "names the tool `wirte`", "the nearest is `write`"];
+    place.run(["config", "check"]).refused(2, &said);
+    let json = place.run(["config", "check", "--json"]).ends_with(2).json();
+    assert_eq!((&json["sound"], &json["problems"][0]["line"]), (&json!(false), &json!(4)));
+    let doctor = place.run(["doctor"]).ends_with(6).stdout;
+    let told = |line: &str| line.starts_with("BROKEN  configuration: ") && line.contains("wirte");
+    assert!(doctor.lines().any(told), "{doctor}");
+    assert!(doctor.contains("ok      state: "), "{doctor}");
+}
+
+#[test]
+fn arguments_and_callers_that_nothing_has_are_warnings_with_their_lines() {
+    let place = Place::new(
+        "[callers.nightly]\n[[policy.rules]]\naction = \"deny\"\ntool = \"files.*\"\n\
+         caller = \"nigthly\"\narguments = { paht = \"*.env\" }\n",
+    );
+    let ran = place.run(["config", "check"]).ends_with(0);
+    let told: Vec<_> = ran.stderr.lines().collect();
+    let expected = [
+        "warning: belljar.toml:6: rule 1 names the caller `nigthly`, which the configuration doesn't \
+         have, did you mean `nightly`?",
+        "warning: belljar.toml:7: rule 1 looks at the argument `paht`, which no tool that it covers \
+         has, did you mean `path`?",
+    ];
+    assert_eq!(told, expected, "{ran:?}");
+    let doctor = place.run(["doctor"]).ends_with(0).stdout;
+    assert!(
+        doctor.contains("hint    configuration: ") && doctor.contains("2 findings"),
+        "{doctor}"
+    );
+    let shown = place.run(["config", "show"]).ends_with(0).stdout;
+    assert!(shown.contains("policy.rules[1].arguments.paht"), "{shown}");
+}
+
+#[test]
 fn what_is_in_force_is_shown_with_where_it_comes_from() {
     let place = Place::new("[engine]\nconcurrency = 4\n");
     let ran = place.run(["config", "show"]).ends_with(0);

@@ -51,6 +51,12 @@ fn a_queued_call_runs_once_after_it_was_approved() {
     let said = result["errorMessage"].as_str().unwrap();
     let id = said.split("belljar approvals approve ").nth(1).unwrap().split('`').next().unwrap();
     assert!(waiting.stderr.contains("belljar approvals list"), "{waiting:?}");
+    // Said when it begins to wait, of the call that asks and of one that shares the request.
+    let told = format!(
+        "note: `files.write` waits up to 0 s for a person: `belljar approvals approve {id}`"
+    );
+    assert!(waiting.stderr.starts_with(&told), "{waiting:?}");
+    assert!(write(home.path(), "a").ends_with(3).stderr.starts_with(&told));
     // The same call shares the request, another one has its own.
     assert!(write(home.path(), "a").ends_with(3).stdout.contains(id));
     assert!(!write(home.path(), "b").ends_with(3).stdout.contains(id));

@@ -71,9 +71,9 @@ fn loads(root: Reader<'_>, name: &str) -> bool {
 }
 
 fn tools(plugin: Reader<'_>) -> Vec<ToolSettings> {
-    let tools = plugin.each("tools").into_iter().filter_map(|(name, _, tool)| {
-        let name = name.parse().ok()?;
-        Some(ToolSettings { name, limits: tool.limits(), wire_name: tool.text("wire_name") })
+    let tools = plugin.each("tools").into_iter().filter_map(|(name, line, tool)| {
+        let (name, wire_name) = (name.parse().ok()?, tool.text("wire_name"));
+        Some(ToolSettings { name, limits: tool.limits(), wire_name, line })
     });
     tools.collect()
 }

@@ -22,13 +22,13 @@ impl Build<'_> {
             self.find(line, text);
         }
         let (mut rules, mut lines, mut sound) = (Vec::new(), Vec::new(), true);
-        for (index, (_, line, reader)) in policy.each("rules").into_iter().enumerate() {
+        for ((_, line, reader), place) in policy.each("rules").into_iter().zip(1..) {
             // What is left of a rule that is wrong isn't what its author meant.
             let Some(rule) = rule(reader).filter(|_| reader.table.is_sound()) else {
                 sound = false;
                 continue;
             };
-            sound &= self.one_rule(&rule, index, line);
+            sound &= self.one_rule(&rule, place, line);
             rules.push(rule);
             lines.push(line);
         }
@@ -36,7 +36,7 @@ impl Build<'_> {
             let line = lines.get(index).copied().unwrap_or(1);
             if let Some(earlier) = shadow(&rules, index).filter(|_| enabled) {
                 let other = lines.get(earlier).copied().unwrap_or(1);
-                let name = label(rule, index);
+                let name = label(rule, index + 1);
                 self.find(
                     line,
                     format!("{name} never decides: the rule of line {other} always wins"),
@@ -52,24 +52,24 @@ impl Build<'_> {
         settings
     }
 
-    /// Whether the gate takes the rule by itself.
-    fn one_rule(&mut self, rule: &RuleSettings, index: usize, line: u32) -> bool {
+    /// Whether the gate takes the rule by itself. Its place is counted from one.
+    fn one_rule(&mut self, rule: &RuleSettings, place: usize, line: u32) -> bool {
         let mut alone = rule.clone();
         // Alone it is the first: without a name of its own it would be called so.
-        alone.name.get_or_insert_with(|| format!("policy.rules[{index}]"));
+        alone.name.get_or_insert_with(|| format!("policy.rules[{place}]"));
         let settings = PolicySettings { rules: vec![alone], ..PolicySettings::default() };
         let error = Policy::new(&settings).err();
         if let Some(error) = &error {
-            self.problems.push(line, format!("`policy.rules[{index}]`: {error}"));
+            self.problems.push(line, format!("`policy.rules[{place}]`: {error}"));
         }
         error.is_none()
     }
 }
 
-fn label(rule: &RuleSettings, index: usize) -> String {
+fn label(rule: &RuleSettings, place: usize) -> String {
     match &rule.name {
         Some(name) => format!("the rule `{}`", super::super::error::shown(name)),
-        None => format!("`policy.rules[{index}]`"),
+        None => format!("`policy.rules[{place}]`"),
     }
 }
 

@@ -46,8 +46,8 @@ const ROWS: &[(&str, &str)] = &[
     ),
     (
         "[[policy.rules]]\nacton = \"ask\"\ntool = \"*\"\n",
-        "belljar.toml:2: `policy.rules[0].acton`: there is no such key, did you mean \
-         `policy.rules[0].action`?",
+        "belljar.toml:2: `policy.rules[1].acton`: there is no such key, did you mean \
+         `policy.rules[1].action`?",
     ),
     (
         "[secrets.a]\nvalue = \"hush\"\nfrom = \"env:A\"\n",
@@ -73,7 +73,7 @@ const ROWS: &[(&str, &str)] = &[
     ("[grants]\ndirs = \"/x\"\n", "belljar.toml:2: `grants.dirs`: expected a list, found `\"/x\"`"),
     (
         "[grants]\ndirs = [3]\n",
-        "belljar.toml:2: `grants.dirs[0]`: expected a folder, or a table, found `3`",
+        "belljar.toml:2: `grants.dirs[1]`: expected a folder, or a table, found `3`",
     ),
     ("limits = 3\n", "belljar.toml:1: `limits`: expected a table of limits, found `3`"),
     ("secrets = 3\n", "belljar.toml:1: `secrets`: expected a table, found `3`"),
@@ -212,12 +212,12 @@ const ROWS: &[(&str, &str)] = &[
     ),
     (
         "[grants]\ndirs = [\"/a:rw\"]\n",
-        "belljar.toml:2: `grants.dirs[0]`: expected a folder, found `\"/a:rw\"`: the mode is a key \
+        "belljar.toml:2: `grants.dirs[1]`: expected a folder, found `\"/a:rw\"`: the mode is a key \
          here: `{ path = \"…\", mode = \"rw\" }`",
     ),
     (
         "[grants]\ndirs = [{ path = \"/a\", guest = \"/x/../y\" }]\n",
-        "belljar.toml:2: `grants.dirs[0].guest`: expected a place in the guest, found \
+        "belljar.toml:2: `grants.dirs[1].guest`: expected a place in the guest, found \
          `\"/x/../y\"`: it is neither `.` nor an absolute path without `..`",
     ),
     (
@@ -227,7 +227,7 @@ const ROWS: &[(&str, &str)] = &[
     ),
     (
         "[grants]\ndirs = [{ path = \"/srv/{worksp}\", guest = \"/w\" }]\n",
-        "belljar.toml:2: `grants.dirs[0].path`: expected a folder, found `\"/srv/{worksp}\"`: \
+        "belljar.toml:2: `grants.dirs[1].path`: expected a folder, found `\"/srv/{worksp}\"`: \
          `{worksp}` is no placeholder: expected `{workspace}`, `{user}`, `{execution_user}`, \
          `{session}`, `{caller}`; `{{` stands for a brace",
     ),
@@ -238,7 +238,7 @@ const ROWS: &[(&str, &str)] = &[
     ),
     (
         "grants.hosts = [\"https://a.example\"]\n",
-        "belljar.toml:1: `grants.hosts[0]`: expected a host, found `\"https://a.example\"`: it is \
+        "belljar.toml:1: `grants.hosts[1]`: expected a host, found `\"https://a.example\"`: it is \
          a host alone, without scheme and path",
     ),
     (
@@ -248,17 +248,17 @@ const ROWS: &[(&str, &str)] = &[
     // The gate's own checks.
     (
         "[[policy.rules]]\naction = \"ask\"\n",
-        "belljar.toml:1: `policy.rules[0]`: rule `policy.rules[0]` has no condition; to match \
+        "belljar.toml:1: `policy.rules[1]`: rule `policy.rules[1]` has no condition; to match \
          every call, write `tool = \"*\"`",
     ),
     (
         "[[policy.rules]]\naction = \"ask\"\ntool = \"[\"\n",
-        "belljar.toml:3: `policy.rules[0].tool`: expected a pattern, found `\"[\"`: unclosed \
+        "belljar.toml:3: `policy.rules[1].tool`: expected a pattern, found `\"[\"`: unclosed \
          character class; missing ']'",
     ),
     (
         "[[policy.rules]]\naction = \"deny\"\ntool = \"*\"\nyes = true\nname = \"x\"\n",
-        "belljar.toml:1: `policy.rules[0]`: rule `x` sets `yes`, which goes with `action = \
+        "belljar.toml:1: `policy.rules[1]`: rule `x` sets `yes`, which goes with `action = \
          \"ask\"` alone",
     ),
     (

@@ -158,7 +158,7 @@ fn every_value_has_its_origin() {
         ("grants.env.LANG", "(set, not shown) (belljar.toml:11)"),
         ("secrets.github.from", "\"env:GITHUB_TOKEN\" (belljar.toml:30)"),
         ("callers.ci.level", "\"READ_WRITE\" (belljar.toml:36)"),
-        ("policy.rules[0].arguments.path", "\"*.env\" (belljar.toml:43)"),
+        ("policy.rules[1].arguments.path", "\"*.env\" (belljar.toml:43)"),
         ("audit.keep_days", "30 (belljar.toml:59)"),
         ("callers.cli.level", "\"FULL\" (default)"),
         ("plugins.weather.limits.fuel", "absent"),

@@ -143,6 +143,25 @@ async fn a_question_is_in_the_log_before_anybody_sees_it() {
 }
 
 #[tokio::test]
+async fn a_persons_no_is_in_the_log_with_its_reason_and_an_answer_in_the_tools_place_as_one() {
+    let mut audited = audited();
+    let no = ApprovalDecision::Deny { reason: Some("not on fridays".into()) };
+    let answer = ApprovalDecision::Answer { content: "it is done".into() };
+    for (call_id, decision) in [("c1", no), ("c2", answer)] {
+        let waiting = audited.host.start(asking(call_id, "{}"));
+        let (_, id) = audited.host.asked().await;
+        audited.host.decide(&id, decision);
+        waiting.await.unwrap();
+    }
+    let log = audited.log().await;
+    let decided: Vec<_> = log.iter().filter(|it| it.kind == "ApprovalDecided").collect();
+    assert_eq!(decided[0].text("reason"), Some("not on fridays"), "{}", decided[0].json);
+    assert_eq!(decided[1].text("reason"), None, "{}", decided[1].json);
+    assert_eq!(kinds(&log, "c1"), ["ApprovalRequested", "CallRefused"]);
+    assert_eq!(kinds(&log, "c2"), ["ApprovalRequested", "CallAnswered"]);
+}
+
+#[tokio::test]
 async fn an_edited_call_is_in_the_log_with_what_it_ran_with() {
     let mut audited = audited();
     let waiting = audited.host.start(asking("c1", r#"{"n":1}"#));
@@ -192,7 +211,8 @@ async fn a_repeat_that_gets_a_kept_result_starts_nothing() {
     audited.host.call(keyed(call("c1", "fake.pay", "{}"), "k")).await;
     audited.host.call(keyed(call("c2", "fake.pay", "{}"), "k")).await;
     let log = audited.log().await;
-    assert_eq!(kinds(&log, "c2"), ["CallRefused"]);
+    assert_eq!(kinds(&log, "c2"), ["CallAnswered"]);
+    assert_eq!(log[2].text("outcome"), Some("success"));
     assert!(log[2].text("reason").unwrap().contains("not run again"), "{}", log[2].json);
 }
 
@@ -209,8 +229,7 @@ async fn what_shares_an_answer_or_never_began_is_in_the_log_and_told_as_well() {
     audited.host.engine.batch(never, cancel, |_, _| {}).await;
     let log = audited.log().await;
     assert_eq!(kinds(&log, "a"), ["CallStarted", "CallFinished"]);
-    for id in ["b", "c"] {
-        assert_eq!(kinds(&log, id), ["CallRefused"], "{id}");
-    }
+    assert_eq!(kinds(&log, "b"), ["CallAnswered"], "it shares the answer");
+    assert_eq!(kinds(&log, "c"), ["CallRefused"], "it never began");
     assert_eq!(audited.host.told_of("ToolCallInvoke").len(), 3);
 }

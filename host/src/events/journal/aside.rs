@@ -1,9 +1,9 @@
 //! The folder `damaged`: what is taken out of the log or the lanes, for a person to look at.
 //!
-//! Nothing in it is ever read, changed or removed by belljar.
+//! What is in it is counted, and never read, changed or removed by belljar.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::error::JournalError;
@@ -42,6 +42,16 @@ impl Aside {
             .and_then(|()| kept.sync_all())
             .map_err(JournalError::on("write", &path))?;
         sync_folder(&self.0)
+    }
+
+    /// How many lanes are in it.
+    pub(super) fn lanes(&self) -> Result<usize, JournalError> {
+        let entries = match fs::read_dir(&self.0) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            other => other.map_err(JournalError::on("list", &self.0))?,
+        };
+        // What was cut off a file, as a crash leaves it, is a file.
+        Ok(entries.flatten().filter(|it| it.file_type().is_ok_and(|it| it.is_dir())).count())
     }
 
     /// Takes in a whole folder.

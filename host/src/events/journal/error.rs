@@ -50,6 +50,19 @@ pub enum JournalError {
         /// What is wrong with it.
         wrong: String,
     },
+    /// A place in a file of the log that holds no entry.
+    #[error("`{}` is damaged at byte {at}: {left_out} bytes are left out, {}", file.display(),
+        goes_on(*next))]
+    Spoilt {
+        /// The file.
+        file: PathBuf,
+        /// Where, in bytes.
+        at: usize,
+        /// How many bytes from there on are none of an entry that can be read.
+        left_out: usize,
+        /// The number of the entry behind them; `None`: the file has no more.
+        next: Option<u64>,
+    },
     /// Somebody else may change what it says, or a link leads elsewhere.
     #[error(
         "`{}` is {found}, and whoever can write the audit log can change what it says, so no call \
@@ -91,6 +104,13 @@ pub enum JournalError {
     /// Earlier writes failed and their records are still waiting.
     #[error("the audit log is behind, so no call starts: {0}")]
     Behind(String),
+}
+
+fn goes_on(next: Option<u64>) -> String {
+    match next {
+        Some(seq) => format!("and entry {seq} follows"),
+        None => "up to the end of the file".to_owned(),
+    }
 }
 
 impl JournalError {

@@ -14,6 +14,7 @@ use super::aside::Aside;
 use super::error::JournalError;
 use super::frame;
 use super::lane::Lane;
+use super::lane_end::{self, LaneEnd};
 use super::lane_file::{Faults, LANE_FORMAT, LaneFile, LaneHeader};
 use super::private;
 
@@ -46,14 +47,16 @@ pub(super) struct Contents {
     /// Number and JSON of each record, in order.
     pub(super) records: Vec<(u64, Vec<u8>)>,
     /// Where more can be written: the last file, the end of its records, the end of what else is
-    /// in it.
+    /// in it. Nothing is written into a file that holds damage.
     pub(super) open_end: Option<(PathBuf, u64, u64)>,
     /// The last file's.
     pub(super) last_index: u64,
     /// Bytes after the last whole record of the last file.
     pub(super) torn_bytes: u64,
-    /// A file that isn't the last holds something that is no record.
+    /// A file holds something that is neither a record nor what a crash leaves.
     pub(super) damaged: bool,
+    /// The number of the last record that is spoilt; 0 if none is known to be.
+    pub(super) spoilt_number: u64,
 }
 
 impl Lanes {
@@ -180,41 +183,68 @@ impl Contents {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(JournalError::on("read", &path))?;
-        let mut frames = frame::all(&bytes, 0);
-        let header = frames.next();
+        let header = frame::all(&bytes, 0).next();
         let first_number = match header {
             Some((payload, _)) => first_number(payload, &path)?,
             None => None,
         };
-        let mut end = header.map_or(0, |(_, end)| end);
-        if let Some(first) = first_number {
-            for (number, (payload, next)) in (first..).zip(frames) {
-                self.records.push((number, payload.to_owned()));
-                end = next;
-            }
-        } else {
-            end = 0;
-        }
-        let rest = bytes.get(end..).unwrap_or_default();
-        let torn = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let (end, found) = match (first_number, header) {
+            (Some(first), Some((_, end))) => self.add_records(&bytes, first, end),
+            // It is whole, and no header.
+            (_, Some(_)) => (0, LaneEnd::Damaged { next: None }),
+            _ => (0, lane_end::judge(&bytes, 0)),
+        };
+        let torn = if let LaneEnd::CutShort(len) = found { len } else { 0 };
+        // Only the last was being written to.
+        let is_spoilt = matches!(found, LaneEnd::Damaged { .. })
+            || (!is_last && (torn > 0 || first_number.is_none()));
+        self.damaged |= is_spoilt;
         if is_last {
             self.torn_bytes = torn as u64;
-        } else {
-            self.damaged |= torn > 0 || first_number.is_none();
         }
-        if first_number.is_some() {
+        if is_spoilt {
+            self.open_end = None;
+        } else if first_number.is_some() {
             self.open_end = Some((path, end as u64, (end + torn) as u64));
         }
         Ok(())
     }
 
-    /// The number of the last record; 0 if there is none.
-    pub(super) fn last_number(&self) -> u64 {
-        self.records.last().map_or(0, |(number, _)| *number)
+    /// Takes in the records from `at` on, also behind a spoilt one that still says how long it is.
+    /// The end of the last, and the worst of what lies between and behind them.
+    fn add_records(&mut self, bytes: &[u8], first: u64, mut at: usize) -> (usize, LaneEnd) {
+        let mut worst = None;
+        for number in first.. {
+            if let frame::Found::Frame { payload, end } = frame::at(bytes, at) {
+                self.records.push((number, payload.to_owned()));
+                at = end;
+                continue;
+            }
+            let found = lane_end::judge(bytes, at);
+            if let LaneEnd::Damaged { next } = found {
+                self.spoilt_number = number;
+                worst = Some(found);
+                if let Some(next) = next {
+                    at = next;
+                    continue;
+                }
+            }
+            return (at, worst.unwrap_or(found));
+        }
+        (at, LaneEnd::Nothing)
     }
 
-    /// The number of the last record before the first that is missing between others, or at the end.
+    /// The number of the last record, be it spoilt; 0 if there is none.
+    pub(super) fn last_number(&self) -> u64 {
+        self.records.last().map_or(0, |(number, _)| *number).max(self.spoilt_number)
+    }
+
+    /// The number of the last record before the first that is missing between others, or at the
+    /// end; 0 where one is spoilt, for it may be the first.
     pub(super) fn unbroken_through(&self) -> u64 {
+        if self.damaged {
+            return 0;
+        }
         let mut numbers = self.records.iter().map(|(number, _)| *number);
         let first = numbers.next().unwrap_or_default();
         (first + 1..)

@@ -19,6 +19,7 @@ mod error;
 mod frame;
 mod handle;
 mod lane;
+mod lane_end;
 mod lane_file;
 mod lanes;
 mod log;
@@ -39,7 +40,7 @@ pub use handle::{Journal, OpenEntry};
 pub use options::JournalOptions;
 pub use read::{Entries, Entry, Filter, Head, head, read};
 pub use record::{
-    ARGUMENTS_MAX_LEN, ApprovalDecided, ApprovalRequested, CallFinished, CallRefused, CallStarted,
+    ARGUMENTS_MAX_LEN, ApprovalDecided, ApprovalRequested, CallFinished, CallNotRun, CallStarted,
     NAME_MAX_LEN, Record, TEXT_MAX_LEN,
 };
 pub use recover::{CutOffListener, InterruptedCall, Recovered, recover};

@@ -78,8 +78,8 @@ pub struct Head {
     pub hash: Digest,
 }
 
-/// Entries in the order of their numbers. A spoilt place is one error, and what lies behind it in
-/// the same segment is left out.
+/// Entries in the order of their numbers. A spoilt place is one error, which says how much is left
+/// out; it goes on with the next whole entry behind it. Whether the chain is whole is `verify`'s.
 #[derive(Debug)]
 pub struct Entries {
     segments: vec_deque::IntoIter<SegmentFile>,
@@ -174,14 +174,27 @@ impl Iterator for Entries {
                 }
                 continue;
             }
-            let (at, path) = (*at, std::mem::take(path));
+            let (from, file) = (*at, path.clone());
+            if let Some((start, seq)) = segment::next_entry(bytes, from + 1) {
+                *at = start;
+                let (left_out, next) = (start - from, Some(seq));
+                return Some(Err(JournalError::Spoilt { file, at: from, left_out, next }));
+            }
             // What is being written right now is no damage.
-            let is_followed = self.segments.len() > 0 && at < bytes.len();
-            let spoilt = if is_followed { Ok(true) } else { is_spoilt(bytes, at) };
+            let is_followed = self.segments.len() > 0 && from < bytes.len();
+            let spoilt = if is_followed { Ok(true) } else { is_spoilt(bytes, from) };
+            let left_out = bytes.len() - from;
             self.open = None;
             match spoilt {
                 Ok(false) => {}
-                Ok(true) => return Some(Err(damaged(path, at))),
+                Ok(true) => {
+                    return Some(Err(JournalError::Spoilt {
+                        file,
+                        at: from,
+                        left_out,
+                        next: None,
+                    }));
+                }
                 Err(error) => return Some(Err(error)),
             }
         }
@@ -199,11 +212,9 @@ fn open(segment: SegmentFile) -> Result<Open, JournalError> {
         }
         other => other?,
     };
-    match segment::header(&bytes, &segment.path)? {
-        Some((_, end)) => Ok(Some((segment.path, bytes, end))),
-        None if !is_spoilt(&bytes, 0)? => Ok(None),
-        None => Err(damaged(segment.path, 0)),
-    }
+    // Behind a header that is spoilt there may be entries all the same.
+    let at = segment::header(&bytes, &segment.path)?.map_or(0, |(_, end)| end);
+    Ok(Some((segment.path, bytes, at)))
 }
 
 fn parse(payload: &[u8]) -> Option<Entry> {

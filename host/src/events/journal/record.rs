@@ -69,9 +69,9 @@ pub struct CallFinished<'a> {
     pub content_hash: Option<&'a Digest>,
 }
 
-/// A call that never ran.
+/// A call that never ran: it was refused, or its answer came from elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub struct CallRefused<'a> {
+pub struct CallNotRun<'a> {
     /// Names the call.
     pub call_id: &'a CallId,
     /// The name it asked for.
@@ -118,6 +118,8 @@ pub struct ApprovalDecided<'a> {
     pub decision: &'a str,
     /// Who answered.
     pub approver: &'a Approver,
+    /// Why, where the answer is no and the person said it.
+    pub reason: Option<&'a str>,
     /// From the request to the answer, in milliseconds.
     pub latency_ms: u64,
     /// Which later calls the answer stands for.
@@ -129,8 +131,11 @@ pub struct ApprovalDecided<'a> {
 /// Everything that is written beside the start and the end of a call.
 #[derive(Debug, Clone, Copy)]
 pub enum Record<'a> {
-    /// A call that never ran.
-    CallRefused(CallRefused<'a>),
+    /// A call that was refused, or ended before it could run.
+    CallRefused(CallNotRun<'a>),
+    /// A call that has an answer without a run of its own: a kept result, that of an identical call
+    /// of its batch, or a person's. Logs from before this record have `CallRefused` there.
+    CallAnswered(CallNotRun<'a>),
     /// A person is asked.
     ApprovalRequested(ApprovalRequested<'a>),
     /// A person answered.

@@ -232,9 +232,10 @@ fn end_calls(
         return Ok(());
     }
     let mut number = contents.last_number();
-    let reopened = if drained > number {
-        // Numbers are places in a file, so those that only the log has left need another.
-        number = drained;
+    let reopened = if drained > number || contents.open_end.is_none() {
+        // Numbers are places in a file, so those that only the log has left need another. So do
+        // those behind damage, which stays as it was found.
+        number = number.max(drained);
         let file = LaneFile::create(&lane.folder, contents.last_index + 1, Faults::default())?;
         let end = file.write_header(number + 1)?;
         Some((file, end))

@@ -184,6 +184,23 @@ pub(super) fn header(bytes: &[u8], path: &Path) -> Result<Option<(Header, usize)
     Ok(serde_json::from_slice(payload).ok().map(|header| (header, end)))
 }
 
+/// Where the next whole entry begins that lies somewhere from a place on, and its number.
+pub(super) fn next_entry(bytes: &[u8], from: usize) -> Option<(usize, u64)> {
+    let mut at = from;
+    loop {
+        let mark =
+            at + bytes.get(at..)?.windows(ENTRY_MARK.len()).position(|it| it == ENTRY_MARK)?;
+        let start = mark.checked_sub(frame::HEADER_LEN).filter(|start| *start >= from);
+        if let Some(start) = start
+            && let frame::Found::Frame { payload, .. } = frame::at(bytes, start)
+            && let Some(head) = entry_head(payload)
+        {
+            return Some((start, head.seq));
+        }
+        at = mark + 1;
+    }
+}
+
 /// Whole entries that lie somewhere after a place that holds no frame, each with its link.
 pub(super) fn stragglers(bytes: &[u8], from: usize) -> Vec<(EntryHead<'_>, Digest)> {
     let (mut found, mut at) = (Vec::new(), from);

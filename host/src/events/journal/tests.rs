@@ -6,4 +6,5 @@ mod crash;
 mod damage;
 mod disk;
 mod kit;
+mod lane_damage;
 mod life;

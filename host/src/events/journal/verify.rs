@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::aside::Aside;
 use super::error::JournalError;
 use super::frame;
 use super::lanes::Lanes;
@@ -57,6 +58,9 @@ pub enum VerifyError {
     /// Old entries are gone and no checkpoint says so.
     #[error("the log begins with entry {0}, and no checkpoint says that older ones were removed")]
     NoBeginning(u64),
+    /// What a process that is gone left for the log, where it holds what no crash leaves.
+    #[error("what the process `{0}` left for the log is damaged, and records in it may be lost")]
+    DamagedLane(String),
     /// A checkpoint that says something else than the log.
     #[error("entry {0} isn't the one that a checkpoint names")]
     Checkpoint(u64),
@@ -100,6 +104,9 @@ pub struct Verified {
     pub lanes: usize,
     /// Records in them that aren't in the log yet.
     pub pending: u64,
+    /// Lanes that recovery found damaged and put into the folder `damaged`. Records in them may be
+    /// in no log.
+    pub set_aside: usize,
 }
 
 /// Checks the log of an audit folder, and that it holds `expected`. One that isn't there is empty.
@@ -249,7 +256,7 @@ impl Walk {
         if let Some(expected) = self.expected {
             self.compare(expected, before, first_link)?;
         }
-        let (lanes, pending) = pending(audit, &self.drained)?;
+        let (lanes, pending) = pending(audit, &self.drained, self.lanes.is_some())?;
         Ok(Verified {
             entries: self.entries,
             first_seq: self.first.map(|first| first.seq),
@@ -258,6 +265,7 @@ impl Walk {
             unfinished_bytes: self.unfinished_bytes,
             lanes,
             pending,
+            set_aside: Aside::in_folder(audit).lanes()?,
         })
     }
 
@@ -298,8 +306,13 @@ fn checkpoint(payload: &[u8]) -> Option<(u64, Digest)> {
     (said.r#type == "Checkpoint").then_some((said.removed_through, said.link))
 }
 
-/// How many lanes there are, and how many of their records aren't in the log.
-fn pending(audit: &Path, drained: &BTreeMap<String, u64>) -> Result<(usize, u64), JournalError> {
+/// How many lanes there are, and how many of their records aren't in the log. One of a process that
+/// is gone may hold damage, and then the log isn't the whole record.
+fn pending(
+    audit: &Path,
+    drained: &BTreeMap<String, u64>,
+    is_held: bool,
+) -> Result<(usize, u64), VerifyError> {
     let lanes = Lanes::in_folder(audit);
     let (mut count, mut pending) = (0, 0);
     for id in lanes.ids()? {
@@ -310,9 +323,29 @@ fn pending(audit: &Path, drained: &BTreeMap<String, u64>) -> Result<(usize, u64)
             }
             other => other?,
         };
+        if contents.damaged && is_dead_and_damaged(audit, &lanes, &id, is_held)? {
+            return Err(VerifyError::DamagedLane(id));
+        }
         let last = drained.get(&id).copied().unwrap_or(0);
         count += 1;
         pending += contents.records.iter().filter(|(number, _)| *number > last).count() as u64;
     }
     Ok((count, pending))
+}
+
+/// Looks again at a lane that seems damaged, as one does that is being written to. False if its
+/// process lives, or nobody can tell.
+fn is_dead_and_damaged(
+    audit: &Path,
+    lanes: &Lanes,
+    id: &str,
+    is_held: bool,
+) -> Result<bool, VerifyError> {
+    // Nobody else may take the lane for living because it is being looked at.
+    let held = if is_held { None } else { hold(audit)? };
+    if !is_held && held.is_none() {
+        return Ok(false);
+    }
+    let Some(dead) = lanes.take_dead(id)? else { return Ok(false) };
+    Ok(lanes.contents(&dead.id)?.damaged)
 }

@@ -3,7 +3,7 @@
 //! Makes no call and records nothing. `check` loads the plugins, as every start does: whether a tool
 //! that is named exists shows only then.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -12,11 +12,8 @@ use super::error::{CliError, shown};
 use super::exit::Exit;
 use super::show::{indented, print, print_json_pretty, tell};
 use super::start::{code_folder, configuration, looking};
-use crate::app::{self, Setup, StartError};
+use crate::app::{self, PluginError, Setup, StartError};
 use crate::config::{Config, ConfigError, Finding, Origin, Problems};
-use crate::contract::escape::clipped_line;
-use crate::gate::Pattern;
-use crate::registry::Catalog;
 
 /// The widest column that is filled up, in characters.
 const COLUMN_MAX: usize = 48;
@@ -71,15 +68,7 @@ fn check(args: &CheckArgs, option: Option<PathBuf>) -> Result<Exit, CliError> {
     // Rules, grants and names of tools are judged by the parts that use them.
     match judged(&config) {
         Ok(more) => config.findings.extend(more),
-        Err(error) if args.json => {
-            let told = [json!({"text": error.to_string()})];
-            print_json_pretty(&json!({"sound": false, "problems": told}))?;
-            return Ok(Exit::Usage);
-        }
-        Err(error) => {
-            tell(&format!("error: {}", indented(&error.to_string(), "  ")));
-            return Ok(Exit::Usage);
-        }
+        Err(error) => return refused(args, &config, &error),
     }
     let keys = config.effective.iter().filter(|it| matches!(it.origin, Origin::File { .. }));
     let (keys, file) = (keys.count(), config.file.as_deref());
@@ -108,7 +97,7 @@ fn check(args: &CheckArgs, option: Option<PathBuf>) -> Result<Exit, CliError> {
 
 /// What a start says of it that makes no call. What is wrong with the machine is no fault of the
 /// configuration, and only leaves a part unchecked.
-fn judged(config: &Config) -> Result<Vec<Finding>, StartError> {
+pub(super) fn judged(config: &Config) -> Result<Vec<Finding>, StartError> {
     app::check(config)?;
     let started = app::start(&Setup {
         config: config.clone(),
@@ -116,40 +105,51 @@ fn judged(config: &Config) -> Result<Vec<Finding>, StartError> {
         code_folder: code_folder(),
         ..Setup::default()
     });
-    let finding = |text| Finding { line: None, text };
     match started {
         Ok(app) => {
-            let left_out = |failed: &app::Failed| {
-                finding(format!("the plugin `{}` is left out: {}", failed.path, failed.error))
+            let left_out = |failed: &app::Failed| Finding {
+                line: tool_line(config, &failed.error),
+                text: format!("the plugin `{}` is left out: {}", failed.path, failed.error),
             };
-            let idle = idle_globs(config, app.host.catalog()).into_iter().map(finding);
-            Ok(app.failed.iter().map(left_out).chain(idle).collect())
+            let tools = app.host.catalog().descriptors().map(AsRef::as_ref);
+            Ok(app.failed.iter().map(left_out).chain(config.idle(tools)).collect())
         }
         Err(error) if Exit::of_start(&error) == Exit::HostFault => {
             let text = format!("plugins and the names of their tools weren't checked: {error}");
-            Ok(vec![finding(text)])
+            Ok(vec![Finding { line: None, text }])
         }
         Err(error) => Err(error),
     }
 }
 
-/// Globs of rules that match no tool of those that are loaded: a slip in a rule that denies would let
-/// through what it was to deny. Plugins of the command line aren't known here.
-fn idle_globs(config: &Config, catalog: &Catalog) -> Vec<String> {
-    let ids: Vec<_> = catalog.descriptors().map(|tool| tool.id.to_string()).collect();
-    let matches =
-        |glob: &str| Pattern::new(glob).is_ok_and(|glob| ids.iter().any(|id| glob.matches(id)));
-    let rules = config.policy.rules.iter().enumerate();
-    let globs = rules.flat_map(|(at, rule)| {
-        let named = rule.name.as_deref().map(|name| format!("`{}`", clipped_line(name, 100)));
-        let named = named.unwrap_or_else(|| (at + 1).to_string());
-        let globs = rule.tool.iter().flat_map(|globs| &globs.0);
-        globs.filter(|glob| !matches(glob)).map(move |glob| {
-            let glob = clipped_line(glob, 100);
-            format!("rule {named} names `{glob}`, which no tool that is loaded has for its id")
-        })
-    });
-    globs.collect()
+/// The line of a tool that the configuration names and its plugin doesn't have.
+fn tool_line(config: &Config, error: &PluginError) -> Option<u32> {
+    let (plugin, tool) = error.unknown_tool()?;
+    Some(config.tool(plugin, &tool.parse().ok()?)?.line)
+}
+
+/// Tells of what the parts that use the configuration refuse.
+fn refused(args: &CheckArgs, config: &Config, error: &StartError) -> Result<Exit, CliError> {
+    let line = match error {
+        StartError::Plugin { source, .. } => tool_line(config, source),
+        _ => None,
+    };
+    let text = error.to_string();
+    if args.json {
+        let problem = match line {
+            Some(line) => json!({"line": line, "text": text}),
+            None => json!({"text": text}),
+        };
+        print_json_pretty(&json!({"sound": false, "problems": [problem]}))?;
+        return Ok(Exit::Usage);
+    }
+    let name = config.file.as_deref().and_then(Path::file_name).unwrap_or_default();
+    let place = match line {
+        Some(line) => format!("{}:{line}: ", name.to_string_lossy()),
+        None => String::new(),
+    };
+    tell(&format!("error: {place}{}", indented(&text, "  ")));
+    Ok(Exit::Usage)
 }
 
 fn wrong(args: &CheckArgs, problems: &Problems) -> Result<Exit, CliError> {

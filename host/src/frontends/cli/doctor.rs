@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::args::DoctorArgs;
+use super::config_file::judged;
 use super::error::CliError;
 use super::exit::Exit;
 use super::gaps::{GAPS, Gap, WASMTIME};
@@ -108,7 +109,7 @@ async fn check_state(option: Option<PathBuf>) -> Vec<Check> {
     };
     let shown = |path: &Path| clipped_line(&path.to_string_lossy(), 300);
     let file = config.file.as_deref().map_or("none, every default holds".to_owned(), shown);
-    let mut checks = vec![check("configuration", State::Ok, file)];
+    let mut checks = vec![check_configuration(&config, file)];
     checks.push(match config.state.clone() {
         None => {
             let found = "nowhere to keep approvals and the audit log: `state` isn't set, and \
@@ -123,8 +124,23 @@ async fn check_state(option: Option<PathBuf>) -> Vec<Check> {
     checks
 }
 
+/// What `belljar config check` says of it, in one line.
+fn check_configuration(config: &Config, file: String) -> Check {
+    let name = "configuration";
+    match judged(config).map(|more| config.findings.len() + more.len()) {
+        Ok(0) => check(name, State::Ok, file),
+        Ok(count) => {
+            let noun = if count == 1 { "finding" } else { "findings" };
+            check(name, State::Hint, format!("{file}: {count} {noun}, see `belljar config check`"))
+        }
+        Err(error) => check(name, State::Broken, format!("{file}: {error}")),
+    }
+}
+
 /// Opens what a call would open, and closes it again.
 async fn kept(config: Config) -> Result<(), String> {
+    // What is wrong with plugins is told of the configuration.
+    let config = Config { plugins: Vec::new(), ..config };
     let setup = Setup { config, code_folder: code_folder(), ..Setup::default() };
     let host = app::start(&setup).map_err(|error| error.to_string())?.host;
     let remembered = host.approvals().remembered_list().map(drop);

@@ -42,6 +42,7 @@ pub(super) fn decided(
         request: &request.id,
         decision: decided.decision.name(),
         approver: &decided.approver,
+        reason: why(&decided.decision),
         latency_ms: decided.at_unix_ms.saturating_sub(request.created_unix_ms),
         remembered_scope: scope,
         edited_arguments: edited.as_ref(),
@@ -82,6 +83,16 @@ pub(super) fn revoked(queue: &ApprovalQueue, approval: &ApprovalId, approver: &A
 
 fn journal(queue: &ApprovalQueue) -> Option<&Journal> {
     queue.0.journal.get()
+}
+
+/// What a person said of a no.
+fn why(decision: &ApprovalDecision) -> Option<&str> {
+    match decision {
+        ApprovalDecision::Deny { reason } | ApprovalDecision::DenyAlways { reason, .. } => {
+            reason.as_deref()
+        }
+        _ => None,
+    }
 }
 
 fn remembered_and_edited(

@@ -4,6 +4,7 @@
 //! nothing behind. Each operation is one transaction; whole or not at all, also when the power goes.
 
 mod approvals;
+mod create;
 mod decide;
 mod fault;
 mod insert;
@@ -91,11 +92,7 @@ impl SqliteStore {
 
     /// The open store; `None` where nothing has ever been kept.
     fn for_reading(&self) -> Result<Option<&Opened>, StorageError> {
-        let absent = |path: &PathBuf| {
-            matches!(std::fs::symlink_metadata(path), Err(error)
-                if error.kind() == std::io::ErrorKind::NotFound)
-        };
-        if self.opened.get().is_none() && self.path.as_ref().is_some_and(absent) {
+        if self.opened.get().is_none() && self.path.as_deref().is_some_and(open::is_absent) {
             return Ok(None);
         }
         self.for_writing().map(Some)

@@ -3,7 +3,7 @@
 //! Whoever can write the file can approve, so it and its folder must be this user's alone. Reads no
 //! row.
 
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::Fault;
-use super::{Opened, schema};
+use super::{Opened, create, schema};
 use crate::storage::error::StorageError;
 
 /// How long an operation waits for another process. A transaction here takes under a millisecond,
@@ -26,7 +26,7 @@ pub(super) fn open(path: Option<&Path>) -> Result<Opened, StorageError> {
     let Some(path) = path else {
         let opened =
             Connection::open_in_memory().map_err(Fault::from).and_then(|mut connection| {
-                schema::bring_up_to_date(&mut connection, ":memory:")?;
+                schema::make(&mut connection)?;
                 Ok(Opened {
                     connection: Mutex::new(connection),
                     reader: None,
@@ -75,7 +75,8 @@ fn ready(connection: Connection) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-/// Makes folder and file where they aren't there, and refuses those that others can reach.
+/// Makes folder and file where they aren't there, and refuses those that others can reach. An empty
+/// file is refused before SQLite sees it, which would take it for new and remove the log beside it.
 fn make_private(path: &Path) -> Result<(), StorageError> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -88,10 +89,22 @@ fn make_private(path: &Path) -> Result<(), StorageError> {
     let made = std::fs::DirBuilder::new().mode(0o700).create(folder);
     ignore_existing(made).map_err(|error| io(&error))?;
     check_private(folder, std::fs::Metadata::is_dir, "no folder")?;
-    let mut fresh = std::fs::OpenOptions::new();
-    let made = fresh.write(true).create_new(true).mode(0o600).open(path);
-    ignore_existing(made.map(drop)).map_err(|error| io(&error))?;
-    check_private(path, std::fs::Metadata::is_file, "no file")
+    if is_absent(path) {
+        create::create(folder, path)?;
+    }
+    check_private(path, std::fs::Metadata::is_file, "no file")?;
+    let len = std::fs::symlink_metadata(path).map_err(|error| io(&error))?.len();
+    if len == 0 {
+        let (path, reason) = (path.display().to_string(), schema::EMPTY.to_owned());
+        return Err(StorageError::Damaged { path, reason });
+    }
+    Ok(())
+}
+
+/// Whether nothing has this name, not even a link.
+pub(super) fn is_absent(path: &Path) -> bool {
+    let found = std::fs::symlink_metadata(path);
+    matches!(found, Err(error) if error.kind() == std::io::ErrorKind::NotFound)
 }
 
 fn ignore_existing(made: std::io::Result<()>) -> std::io::Result<()> {
@@ -101,7 +114,8 @@ fn ignore_existing(made: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-fn unusable(path: &Path, error: &std::io::Error) -> StorageError {
+/// Why the system didn't let a file or folder be used.
+pub(super) fn unusable(path: &Path, error: &std::io::Error) -> StorageError {
     let path = path.display().to_string();
     match error.kind() {
         std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {

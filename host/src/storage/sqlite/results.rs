@@ -1,6 +1,8 @@
 //! Results of calls with an idempotency key.
 //!
-//! A row without an outcome is a call in flight.
+//! A row without an outcome is a call in flight, for as long as a call can be: with an audit log,
+//! recovery ends those that a crash cut off, and without one only their age tells. None is given
+//! out again before `KEPT_MS` have gone by, so that nothing runs twice.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -8,6 +10,7 @@ use super::SqliteStore;
 use super::fault::Fault;
 use super::rows::{self, integer, unsigned};
 use crate::contract::ids::{CallId, Digest};
+use crate::contract::limits::LimitKind;
 use crate::contract::outcome::Outcome;
 use crate::contract::result::ToolResult;
 use crate::storage::error::StorageError;
@@ -15,6 +18,8 @@ use crate::storage::results::{Claim, CutOff, ResultKey, ResultStore};
 
 /// How long a key is known, in milliseconds. No call runs for a fraction of it.
 const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
+/// What a call whose time is up may take to settle its key, in milliseconds: a machine may be slow.
+const SETTLING_MS: u64 = 60 * 1000;
 /// How many keys are known; one more is refused, since a key that is forgotten early runs its call
 /// twice.
 const KEPT: u64 = 10_000;
@@ -31,8 +36,7 @@ impl ResultStore for SqliteStore {
         now: u64,
     ) -> Result<Option<Claim>, StorageError> {
         let digest = digest_of(key)?;
-        let since = integer(now.saturating_sub(KEPT_MS));
-        self.read(|| Ok(None), |from| known(from, &digest, arguments_hash, since))
+        self.read(|| Ok(None), |from| known(from, &digest, arguments_hash, now))
     }
 
     fn claim(
@@ -46,7 +50,7 @@ impl ResultStore for SqliteStore {
         self.write(|to| {
             let since = integer(now.saturating_sub(KEPT_MS));
             to.execute("DELETE FROM results WHERE claimed_ms < ?1", [since])?;
-            if let Some(claim) = known(to, &digest, arguments_hash, since)? {
+            if let Some(claim) = known(to, &digest, arguments_hash, now)? {
                 return Ok(claim);
             }
             let count: i64 = to.query_row("SELECT count(*) FROM results", [], |it| it.get(0))?;
@@ -100,14 +104,26 @@ impl ResultStore for SqliteStore {
             let mut ended = 0;
             for (call, digest) in calls.iter().zip(&digests) {
                 let (call_id, outcome) = (&call.call_id, Outcome::Interrupted);
-                let message = "belljar ended while the call ran: what it did before is not known";
-                let text = kept(to, &ToolResult::refused(call_id.clone(), outcome, message))?;
+                let text = kept(to, &cut_off(call_id.clone()))?;
                 let values = params![digest.as_bytes(), call_id.as_str(), outcome.name(), text];
                 ended += statement.execute(values)?;
             }
             Ok(ended as u64)
         })
     }
+}
+
+/// How long after its claim a call that hasn't settled its key may still be running, in
+/// milliseconds: no deadline of a call is higher, and no person is waited for after the claim. Then
+/// it is taken for interrupted and not run again; one that settles its key after all is believed.
+fn in_flight_ms() -> u64 {
+    LimitKind::CallDeadline.facts().ceiling + SETTLING_MS
+}
+
+/// The result of a call whose process went before it ended.
+fn cut_off(call_id: CallId) -> ToolResult {
+    let message = "belljar ended while the call ran: what it did before is not known";
+    ToolResult::refused(call_id, Outcome::Interrupted, message)
 }
 
 /// One digest for a key and its whole scope; JSON keeps the parts apart.
@@ -120,29 +136,36 @@ fn digest_of(key: &ResultKey) -> Result<Digest, StorageError> {
     Ok(Digest::of(&text))
 }
 
-/// What is known of a key that was claimed at `since` or later.
+/// What is known of a key at a time.
 fn known(
     from: &Connection,
     key: &Digest,
     arguments: &Digest,
-    since: i64,
+    now: u64,
 ) -> Result<Option<Claim>, Fault> {
-    let sql = "SELECT arguments_hash, call_id, outcome, result FROM results WHERE key = ?1 AND \
-               claimed_ms >= ?2";
+    let since = integer(now.saturating_sub(KEPT_MS));
+    let sql = "SELECT arguments_hash, call_id, outcome, result, claimed_ms FROM results WHERE \
+               key = ?1 AND claimed_ms >= ?2";
     let found = from.query_row(sql, params![key.as_bytes(), since], |row| {
         Ok((
             row.get::<_, Vec<u8>>(0)?,
             row.get::<_, String>(1)?,
             row.get::<_, Option<String>>(2)?,
             row.get::<_, Option<String>>(3)?,
+            row.get::<_, i64>(4)?,
         ))
     });
-    let Some((hash, call_id, outcome, result)) = found.optional()? else { return Ok(None) };
+    let Some((hash, call_id, outcome, result, claimed)) = found.optional()? else {
+        return Ok(None);
+    };
     let call_id: CallId = rows::parsed(&call_id)?;
     if hash != arguments.as_bytes() {
         return Ok(Some(Claim::OtherArguments { call_id }));
     }
     Ok(Some(match (outcome, result) {
+        (None, _) if now.saturating_sub(unsigned(claimed)) > in_flight_ms() => {
+            Claim::Finished(Box::new(cut_off(call_id)))
+        }
         (None, _) => Claim::InFlight { call_id },
         (Some(_), Some(text)) => {
             Claim::Finished(Box::new(rows::from_json("a kept result", &text)?))

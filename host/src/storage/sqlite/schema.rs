@@ -1,9 +1,10 @@
 //! The tables, and the way from one format to the next.
 //!
 //! A format only grows by a step at the end of `STEPS`; a file of a later format is refused before
-//! anything is read or changed.
+//! anything is read or changed. So is one without the tables: a store is made whole or not at all, and
+//! one that was emptied must not pass for a new one.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::fault::Fault;
 use crate::storage::error::StorageError;
@@ -12,6 +13,15 @@ use crate::storage::error::StorageError;
 const APPLICATION_ID: i64 = 0x6265_6c6c;
 /// Each brings a file from the format of its index to the next.
 const STEPS: [&str; 1] = [FIRST];
+
+/// What is wrong with a file that has been emptied.
+pub(super) const EMPTY: &str =
+    "it has been emptied, or was cut off: it doesn't hold the tables that it was made with";
+/// How many of the tables of the first format are there, which all later ones have.
+const OUR_TABLES: &str = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' \
+     AND name IN ('approvals', 'remembered', 'results')";
+/// How many that must be.
+const OUR_TABLES_COUNT: i64 = 3;
 
 /// Large texts come last in their rows, so that a list doesn't read them.
 const FIRST: &str = "
@@ -68,21 +78,33 @@ fn newest() -> i64 {
     i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
 }
 
-/// Makes the tables in an empty file, and those that are missing in an older one.
+/// Makes the tables in a store that is new.
+pub(super) fn make(connection: &mut Connection) -> Result<(), Fault> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    advance(&transaction, 0)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Makes the tables that are missing in a file of an older format.
 pub(super) fn bring_up_to_date(connection: &mut Connection, path: &str) -> Result<(), Fault> {
-    let found = format_of(connection, path)?;
-    if found == newest() {
+    if format_of(connection, path)? == newest() {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been here since.
     let found = usize::try_from(format_of(&transaction, path)?).unwrap_or(usize::MAX);
-    for step in STEPS.iter().skip(found) {
+    advance(&transaction, found)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn advance(transaction: &Transaction<'_>, from: usize) -> Result<(), Fault> {
+    for step in STEPS.iter().skip(from) {
         transaction.execute_batch(step)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", newest())?;
-    transaction.commit()?;
     Ok(())
 }
 
@@ -91,12 +113,12 @@ pub(super) fn check(connection: &Connection, path: &str) -> Result<(), Fault> {
     format_of(connection, path).map(drop)
 }
 
-/// The format of a file that is ours, or empty.
+/// The format of a file that is ours and has its tables.
 fn format_of(connection: &Connection, path: &str) -> Result<i64, Fault> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
     let (application, format): (i64, i64) = (number("application_id")?, number("user_version")?);
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let tables = count("SELECT count(*) FROM sqlite_schema")?;
     let path = path.to_owned();
     if application != APPLICATION_ID && (application != 0 || format != 0 || tables != 0) {
         return Err(StorageError::NotOurs { path }.into());
@@ -104,8 +126,8 @@ fn format_of(connection: &Connection, path: &str) -> Result<i64, Fault> {
     if format > newest() {
         return Err(StorageError::Newer { path, found: format, known: newest() }.into());
     }
-    if format < 0 {
-        return Err(Fault::Row(format!("its format is {format}")));
+    if format < 1 || count(OUR_TABLES)? != OUR_TABLES_COUNT {
+        return Err(Fault::Row(EMPTY.to_owned()));
     }
     Ok(format)
 }

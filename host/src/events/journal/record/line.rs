@@ -10,7 +10,7 @@ use serde_json::Result;
 
 use super::object::Object;
 use super::{
-    ARGUMENTS_MAX_LEN, ApprovalDecided, ApprovalRequested, CallFinished, CallRefused, CallStarted,
+    ARGUMENTS_MAX_LEN, ApprovalDecided, ApprovalRequested, CallFinished, CallNotRun, CallStarted,
     NAME_MAX_LEN, Record, TEXT_MAX_LEN,
 };
 use crate::contract::approval::{Approver, CallerContext, RememberScope};
@@ -135,7 +135,8 @@ impl Writing<'_> {
         record: &Record<'_>,
     ) -> Result<()> {
         match record {
-            Record::CallRefused(call) => self.refused(buffer, call),
+            Record::CallRefused(call) => self.not_run(buffer, "CallRefused", call),
+            Record::CallAnswered(call) => self.not_run(buffer, "CallAnswered", call),
             Record::ApprovalRequested(request) => self.requested(buffer, request),
             Record::ApprovalDecided(answer) => self.decided(buffer, answer),
             Record::ApprovalEnded { request, state, reason } => {
@@ -164,8 +165,8 @@ impl Writing<'_> {
         }
     }
 
-    fn refused(self, buffer: &mut Vec<u8>, call: &CallRefused<'_>) -> Result<()> {
-        let mut line = self.line(buffer, "CallRefused")?;
+    fn not_run(self, buffer: &mut Vec<u8>, kind: &str, call: &CallNotRun<'_>) -> Result<()> {
+        let mut line = self.line(buffer, kind)?;
         line.text("callId", call.call_id.as_str())?;
         line.text("toolName", &self.text(call.tool_name, NAME_MAX_LEN))?;
         if let Some(tool) = call.tool {
@@ -198,6 +199,9 @@ impl Writing<'_> {
         line.text("request", answer.request.as_str())?;
         line.text("decision", answer.decision)?;
         person(&mut line, answer.approver)?;
+        if let Some(reason) = answer.reason {
+            line.text("reason", &self.text(reason, TEXT_MAX_LEN))?;
+        }
         line.number("latencyMs", answer.latency_ms)?;
         if let Some(scope) = answer.remembered_scope {
             line.value("rememberedScope", &self.scope(scope))?;

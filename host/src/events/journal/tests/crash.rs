@@ -11,7 +11,7 @@ use crate::events::journal::*;
 use crate::events::journal::{frame, segment};
 
 /// A store whose only lane holds these records and has not been copied.
-fn undrained(write: impl FnOnce(&Lane)) -> Home {
+pub(super) fn undrained(write: impl FnOnce(&Lane)) -> Home {
     let home = Home::new();
     let (journal, _) = home.open();
     journal.kill();
@@ -23,7 +23,7 @@ fn undrained(write: impl FnOnce(&Lane)) -> Home {
     home
 }
 
-fn put(lane: &Lane, room: Room, json: &str) -> u64 {
+pub(super) fn put(lane: &Lane, room: Room, json: &str) -> u64 {
     let write = |buffer: &mut Vec<u8>| {
         buffer.extend_from_slice(json.as_bytes());
         Ok(())
@@ -31,7 +31,7 @@ fn put(lane: &Lane, room: Room, json: &str) -> u64 {
     lane.append(room, write).unwrap().number
 }
 
-fn start_json(id: &str) -> String {
+pub(super) fn start_json(id: &str) -> String {
     let mut json = Vec::new();
     let redactor = crate::events::Redactor::default();
     let writing = super::super::record::Writing { at_unix_ms: 5, redactor: &redactor };
@@ -39,7 +39,7 @@ fn start_json(id: &str) -> String {
     String::from_utf8(json).unwrap()
 }
 
-fn ids(home: &Home, kind: &str) -> Vec<String> {
+pub(super) fn ids(home: &Home, kind: &str) -> Vec<String> {
     home.told().into_iter().filter(|(_, it)| it == kind).map(|(id, _)| id).collect()
 }
 

@@ -25,7 +25,7 @@ fn ends(bytes: &[u8]) -> Vec<usize> {
     frame::all(bytes, 0).map(|(_, end)| end).collect()
 }
 
-fn kept(home: &Home) -> Vec<PathBuf> {
+pub(super) fn kept(home: &Home) -> Vec<PathBuf> {
     let folder = home.audit().join("damaged");
     if folder.exists() { paths(&folder) } else { Vec::new() }
 }
@@ -58,6 +58,34 @@ async fn a_changed_last_entry_is_damage_and_stays() {
     let error = verify(&home.audit(), None).unwrap_err();
     assert!(matches!(error, VerifyError::Damaged { seq: 4, .. }), "{error}");
     assert_eq!(home.segments().len(), 2);
+}
+
+#[tokio::test]
+async fn reading_goes_on_behind_a_spoilt_place_and_says_what_is_left_out() {
+    let home = closed(4).await;
+    let path = home.segments().pop().unwrap();
+    let whole = fs::read(&path).unwrap();
+    let ends = ends(&whole);
+    // In the middle, by its length and by what it says; then the last, behind which nothing is.
+    for (spoilt, place, next) in [(3, 1, Some(4)), (3, 60, Some(4)), (8, 60, None)] {
+        let mut bytes = whole.clone();
+        bytes[ends[spoilt - 1] + place] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let (entries, errors): (Vec<_>, Vec<_>) =
+            read(&home.audit(), Filter::default()).unwrap().partition(Result::is_ok);
+        let numbers: Vec<_> = entries.into_iter().map(|entry| entry.unwrap().seq).collect();
+        let others: Vec<_> = (1..=8).filter(|seq| *seq != spoilt as u64).collect();
+        assert_eq!(numbers, others, "{spoilt}");
+        let [Err(error)] = &errors[..] else { panic!("{errors:?}") };
+        let JournalError::Spoilt { at, left_out, next: found, .. } = error else {
+            panic!("{error}")
+        };
+        let len = ends[spoilt] - ends[spoilt - 1];
+        assert_eq!((*at, *left_out, *found), (ends[spoilt - 1], len, next), "{error}");
+        let goes_on = next.map_or("up to the end of the file".into(), |it| format!("entry {it}"));
+        assert!(error.to_string().contains(&goes_on), "{error}");
+        assert!(error.to_string().contains(&format!("{len} bytes are left out")), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -220,7 +248,8 @@ async fn a_spoilt_header_hides_no_entry_and_copies_none_twice() {
     recover(&crashed.audit(), || 9, &CutOffListener::default()).unwrap();
     assert!(matches!(verify(&crashed.audit(), None), Err(VerifyError::Damaged { .. })));
     let entries = read(&crashed.audit(), Filter::default()).unwrap().filter_map(Result::ok);
-    assert!(entries.count() < 12, "none is there a second time");
+    let numbers: Vec<_> = entries.map(|entry| entry.seq).collect();
+    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "none is hidden, or there a second time");
     assert_eq!(
         fs::read(crashed.audit().join("log").join(path.file_name().unwrap())).unwrap(),
         bytes
@@ -240,7 +269,7 @@ async fn the_head_of_a_log_whose_next_segment_is_being_made_is_the_one_before() 
 }
 
 /// Has a process that is gone leave three records in its lane, of which `copied` are in the log.
-fn left_behind(home: &Home, copied: usize) {
+pub(super) fn left_behind(home: &Home, copied: usize) {
     let lanes = Lanes::in_folder(&home.audit());
     let lane = lanes.create(7, Faults::default()).unwrap();
     let records: Vec<(u64, Vec<u8>)> = (1..=3)

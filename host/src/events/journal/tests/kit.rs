@@ -60,7 +60,7 @@ pub(super) fn finished(id: &CallId) -> CallFinished<'_> {
 }
 
 pub(super) fn refused<'a>(id: &'a CallId, reason: &'a str) -> Record<'a> {
-    Record::CallRefused(CallRefused {
+    Record::CallRefused(CallNotRun {
         call_id: id,
         tool_name: "files_read",
         tool: Some(&TOOL),

@@ -84,8 +84,10 @@ async fn every_kind_of_record_is_told_by_its_names() {
     let (caller, approver) =
         (CallerContext::default(), Approver { name: "ann".into(), channel: Channel::Terminal });
     let edited = json!({"a": 1}).as_object().unwrap().clone();
+    let Record::CallRefused(not_run) = refused(&id, "a rule says no") else { panic!("refused") };
     let records = [
-        refused(&id, "a rule says no"),
+        Record::CallRefused(not_run),
+        Record::CallAnswered(not_run),
         Record::ApprovalRequested(ApprovalRequested {
             request: &request,
             call_id: &id,
@@ -99,6 +101,7 @@ async fn every_kind_of_record_is_told_by_its_names() {
             request: &request,
             decision: "edit",
             approver: &approver,
+            reason: Some("as they asked"),
             latency_ms: 4,
             remembered_scope: None,
             edited_arguments: Some(&edited),
@@ -114,14 +117,23 @@ async fn every_kind_of_record_is_told_by_its_names() {
     let kinds: Vec<&str> = entries.iter().map(|entry| &*entry.kind).collect();
     assert_eq!(
         kinds,
-        ["CallRefused", "ApprovalRequested", "ApprovalDecided", "ApprovalEnded", "Revoked"]
+        [
+            "CallRefused",
+            "CallAnswered",
+            "ApprovalRequested",
+            "ApprovalDecided",
+            "ApprovalEnded",
+            "Revoked"
+        ]
     );
     assert_eq!(entries[0].text("outcome"), Some("denied"));
-    assert_eq!(entries[1].fields["expiresUnixMs"], 9);
-    assert_eq!(entries[2].fields["editedArguments"], json!({"a": 1}));
-    assert_eq!(entries[2].fields["approver"], json!({"name": "ann", "channel": "terminal"}));
-    assert_eq!(entries[3].text("state"), Some("expired"));
-    assert_eq!(entries[4].text("approval"), Some(request.as_str()));
+    assert_eq!(entries[1].text("outcome"), Some("denied"));
+    assert_eq!(entries[2].fields["expiresUnixMs"], 9);
+    assert_eq!(entries[3].fields["editedArguments"], json!({"a": 1}));
+    assert_eq!(entries[3].fields["approver"], json!({"name": "ann", "channel": "terminal"}));
+    assert_eq!(entries[3].text("reason"), Some("as they asked"));
+    assert_eq!(entries[4].text("state"), Some("expired"));
+    assert_eq!(entries[5].text("approval"), Some(request.as_str()));
 }
 
 #[tokio::test]

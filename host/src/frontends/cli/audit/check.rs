@@ -90,6 +90,14 @@ fn sound(verified: &Verified, compared: bool) -> String {
         );
         text.push_str(&text_of_pending);
     }
+    if verified.set_aside > 0 {
+        let text_of_aside = format!(
+            "what {} processes left was damaged and lies in the folder `damaged`, for a person to \
+             look at; records in it may be missing here\n",
+            verified.set_aside
+        );
+        text.push_str(&text_of_aside);
+    }
     if verified.unfinished_bytes > 0 {
         let bytes = verified.unfinished_bytes;
         text.push_str(&format!("{bytes} bytes at the end are an entry that isn't whole yet\n"));

@@ -43,10 +43,11 @@ fn said(entry: &Entry) -> String {
             let ran = ran.map(|ran| format!(", executed: {ran}")).unwrap_or_default();
             format!("{outcome}{ran}{}", because("errorMessage"))
         }
-        "CallRefused" => {
+        "CallRefused" | "CallAnswered" => {
             let approval = text("approval").map(|id| format!(", request {id}")).unwrap_or_default();
             let outcome = text("outcome").unwrap_or_default();
-            format!("{outcome}{approval}{}", because("reason"))
+            let ran = if entry.kind == "CallAnswered" { ", not run" } else { "" };
+            format!("{outcome}{ran}{approval}{}", because("reason"))
         }
         "ApprovalRequested" => text("reason").unwrap_or_default(),
         "ApprovalDecided" => {
@@ -55,7 +56,8 @@ fn said(entry: &Entry) -> String {
                 let scope = scope.as_str().map_or_else(|| scope.to_string(), str::to_owned);
                 format!(", remembered by {}", clipped_line(&scope, TEXT_MAX_LEN))
             });
-            format!("{decision} by {}{}", by.unwrap_or_default(), scope.unwrap_or_default())
+            let (by, scope) = (by.unwrap_or_default(), scope.unwrap_or_default());
+            format!("{decision} by {by}{scope}{}", because("reason"))
         }
         "ApprovalEnded" => format!("{}{}", text("state").unwrap_or_default(), because("reason")),
         "Revoked" => format!("by {}", person(entry).unwrap_or_default()),

@@ -73,14 +73,17 @@ fn each(
                     break;
                 }
             }
-            Err(error @ JournalError::Damaged { .. }) => {
+            Err(error @ (JournalError::Damaged { .. } | JournalError::Spoilt { .. })) => {
                 spoilt += 1;
                 if spoilt <= SPOILT_MAX {
-                    tell(&format!("error: {error}; what lies behind it in that file is left out"));
+                    tell(&format!("error: {error}"));
                 }
             }
             Err(error) => return Err(fault(&error)),
         }
+    }
+    if spoilt > SPOILT_MAX {
+        tell(&format!("error: and {} more such places", spoilt - SPOILT_MAX));
     }
     Ok(if spoilt == 0 { Exit::Success } else { Exit::SaidNo })
 }

@@ -97,6 +97,87 @@ fn a_file_that_is_no_database_is_damaged_and_left_as_it_is() {
 }
 
 #[test]
+fn a_file_that_was_emptied_is_damage_and_forgets_no_answer() {
+    let (_folder, path) = place();
+    let store = with_request(&path);
+    // Its log may still hold all of it, as a killed process leaves it.
+    let log = path.with_file_name("approvals.sqlite-wal");
+    let logged = std::fs::read(&log).unwrap();
+    drop(store);
+    std::fs::write(&log, &logged).unwrap();
+    set_mode(&log, 0o600);
+    std::fs::write(&path, "").unwrap();
+    for met in [
+        SqliteStore::open(&path).map(drop),
+        SqliteStore::open_existing(&path).map(drop),
+        SqliteStore::at(&path).remembered(MADE).map(drop),
+        SqliteStore::at(&path).insert(&request(2), MADE).map(drop),
+    ] {
+        let error = met.unwrap_err();
+        assert!(matches!(error, StorageError::Damaged { .. }), "{error}");
+        assert!(error.to_string().contains("it has been emptied"), "{error}");
+    }
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "it was made anew");
+    assert!(std::fs::read(&log).unwrap() == logged, "what is left of it was removed");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    SqliteStore::open(&path).unwrap();
+}
+
+#[test]
+fn a_file_without_its_tables_is_damage_whatever_its_header_says() {
+    let empty = "PRAGMA application_id = 0; PRAGMA user_version = 0; DROP TABLE results;
+        DROP TABLE remembered; DROP TABLE approvals; VACUUM";
+    for sql in [empty, "DROP TABLE remembered", "PRAGMA user_version = 0"] {
+        let (_folder, path) = place();
+        drop(with_request(&path));
+        let other = Connection::open(&path).unwrap();
+        // SQLite's own table of sequences would be another program's.
+        other.execute_batch(sql).unwrap();
+        drop(other);
+        let error = SqliteStore::open(&path).unwrap_err();
+        let is_refused =
+            matches!(error, StorageError::Damaged { .. } | StorageError::NotOurs { .. });
+        assert!(is_refused, "{sql}: {error}");
+    }
+}
+
+#[test]
+fn many_that_make_the_file_at_once_end_with_one_store() {
+    for _ in 0..20 {
+        let (_folder, path) = place();
+        let together = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for number in 1..=4 {
+                let (path, together) = (&path, &together);
+                scope.spawn(move || {
+                    let store = SqliteStore::at(path);
+                    together.wait();
+                    store.insert(&request(number), MADE).unwrap();
+                });
+            }
+        });
+        let store = SqliteStore::open_existing(&path).unwrap().unwrap();
+        assert_eq!(store.list(&ListFilter::pending()).unwrap().len(), 4);
+        let left = std::fs::read_dir(path.parent().unwrap()).unwrap();
+        let mut names = left.map(|entry| entry.unwrap().file_name());
+        assert!(names.all(|name| name.to_string_lossy().starts_with("approvals.sqlite")));
+    }
+}
+
+#[test]
+fn a_store_that_was_being_made_when_its_process_went_is_in_nobodys_way() {
+    let (_folder, path) = place();
+    drop(with_request(&path));
+    let folder = path.parent().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(folder.join(".belljar-Ab12Cd.new"), "half").unwrap();
+    assert!(SqliteStore::open_existing(&path).unwrap().is_none());
+    let store = with_request(&path);
+    assert_eq!(store.list(&ListFilter::pending()).unwrap().len(), 1);
+}
+
+#[test]
 fn damage_within_is_told_when_it_is_met() {
     let (_folder, path) = place();
     let store = with_request(&path);

@@ -154,3 +154,29 @@ fn a_key_is_known_for_a_day_and_no_key_is_forgotten_for_another() {
     let later = store.claim(&key("k"), &hash, &call("c3"), MADE + DAY + 1).unwrap();
     assert_eq!(later, Claim::Mine);
 }
+
+#[test]
+fn a_key_is_in_flight_for_as_long_as_a_call_can_run_and_its_call_is_never_run_again() {
+    let store = memory();
+    let at = |now| {
+        let known = store.known(&key("k"), &Digest::of(b"arguments"), now).unwrap();
+        let claimed = store.claim(&key("k"), &Digest::of(b"arguments"), &call("c2"), now).unwrap();
+        assert_eq!(known, Some(claimed.clone()), "at {now}");
+        claimed
+    };
+    claim(&store, &key("k"), "c1");
+    // The highest deadline of a call, and a minute.
+    let longest = MADE + (15 + 1) * 60 * 1000;
+    let running = Claim::InFlight { call_id: call("c1") };
+    for now in [0, MADE, longest] {
+        assert_eq!(at(now), running, "also while the clock has gone back");
+    }
+    for now in [longest + 1, MADE + DAY] {
+        let Claim::Finished(gone) = at(now) else { panic!("{:?}", at(now)) };
+        assert_eq!((gone.outcome, gone.executed), (Outcome::Interrupted, Executed::Maybe));
+        assert!(gone.error_message.unwrap().contains("is not known"));
+    }
+    // One that was slow after all is believed.
+    store.settle(&key("k"), &result("c1", "late")).unwrap();
+    assert_eq!(at(longest + 1), Claim::Finished(Box::new(result("c1", "late"))));
+}
