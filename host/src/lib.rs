@@ -7,7 +7,6 @@ pub mod config;
 pub mod contract;
 pub mod engine;
 pub mod events;
-#[cfg(feature = "cli")]
 pub mod frontends;
 pub mod gate;
 pub mod host;
