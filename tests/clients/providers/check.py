@@ -24,6 +24,7 @@ from google.genai import types as gt
 from jsonschema import Draft202012Validator
 from openai.lib._pydantic import _ensure_strict_json_schema
 from openai.types.responses.response_input_item_param import FunctionCallOutput
+from openai.types.shared_params import FunctionDefinition
 from pydantic import TypeAdapter, ValidationError
 
 FORMATS = ("openai-chat", "openai-responses", "anthropic", "gemini")
@@ -33,13 +34,14 @@ class Wrong(Exception):
     """What is wrong with a shape, in one sentence."""
 
 
-def closed(typed: Any) -> TypeAdapter:
-    """A checker of a TypedDict that also refuses keys which the provider doesn't know."""
-    typed.__pydantic_config__ = {"extra": "forbid"}
+def closed(typed: Any, *inner: Any) -> TypeAdapter:
+    """A checker of a TypedDict, and those in it, that refuses keys which the provider doesn't know."""
+    for one in (typed, *inner):
+        one.__pydantic_config__ = {"extra": "forbid"}
     return TypeAdapter(typed)
 
 
-CHAT_TOOL = closed(oc.ChatCompletionFunctionToolParam)
+CHAT_TOOL = closed(oc.ChatCompletionFunctionToolParam, FunctionDefinition)
 CHAT_CALL = TypeAdapter(oc.ChatCompletionMessage)
 CHAT_RESULT = closed(oc.ChatCompletionToolMessageParam)
 RESPONSES_TOOL = closed(orp.FunctionToolParam)
@@ -152,6 +154,8 @@ def check_chat_messages(message: Any, results: Any) -> None:
     asked = [call.id for call in CHAT_CALL.validate_python(message).tool_calls]
     for result in results:
         CHAT_RESULT.validate_python(result, strict=True)
+        # The package's own type takes any iterable beside a text, and looks into none.
+        need(isinstance(result["content"], str), "content that is no text")
     answered(asked, [result["tool_call_id"] for result in results])
 
 

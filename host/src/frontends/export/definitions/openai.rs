@@ -57,7 +57,7 @@ fn is_plain_pattern(pattern: &str) -> bool {
         [b'\\', next] => next.is_ascii_alphanumeric() && !b"dDsSwWnrt".contains(next),
         _ => false,
     };
-    !pattern.as_bytes().windows(2).any(odd)
+    !pattern.replace(r"\\", "").as_bytes().windows(2).any(odd)
 }
 
 /// What strict bounds.

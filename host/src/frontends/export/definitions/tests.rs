@@ -203,7 +203,7 @@ fn t42_one_bad_schema_is_left_out_with_its_reason_and_the_others_stay() {
 
 #[test]
 fn t45_a_hostile_schema_is_left_out() {
-    let deep = (0..10_000).fold(json!({}), |inner, _| json!({"items": inner}));
+    let deep = (0..500).fold(json!({}), |inner, _| json!({"items": inner}));
     let hostile = tool("a.deep", json!({"type": "object", "properties": {"a": deep}}));
     for format in Format::ALL {
         let exported = export(std::slice::from_ref(&hostile), format, Strict::On);
@@ -235,9 +235,10 @@ fn what_strict_cant_say_is_exported_without_strict() {
 
 #[test]
 fn openais_strict_bounds_are_kept() {
-    let values: Vec<String> = (0..1_001).map(|n| format!("v{n}")).collect();
+    let values: Vec<Value> =
+        (0..1_001).map(|n| json!(format!("v{n}"))).chain([Value::Null]).collect();
     let named = |count: usize| -> serde_json::Map<String, Value> {
-        (0..count).map(|n| (format!("n{n}"), json!({"type": ["string", "null"]}))).collect()
+        (0..count).map(|n| (format!("n{n}"), json!({"type": "null"}))).collect()
     };
     let deep =
         (0..11).fold(json!({"type": "string"}), |it, _| json!({"type": "array", "items": it}));
@@ -245,10 +246,7 @@ fn openais_strict_bounds_are_kept() {
         .map(|n| (format!("{n}{}", "x".repeat(12_000)), json!({"type": ["string", "null"]})))
         .collect();
     for (properties, said) in [
-        (
-            json!({"a": {"type": ["string", "null"], "enum": values.iter().map(Value::from).chain([Value::Null]).collect::<Vec<_>>()}}),
-            "enum values",
-        ),
+        (json!({"a": {"type": ["string", "null"], "enum": values}}), "enum values"),
         (json!(named(5_001)), "names"),
         (json!({"a": {"anyOf": [deep, {"type": "null"}]}}), "levels"),
         (json!(long), "bytes"),
