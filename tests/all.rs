@@ -22,6 +22,7 @@ mod suites {
     mod contract;
     mod crowd;
     mod effects;
+    mod exports;
     #[cfg(feature = "foreign-guests")]
     mod foreign;
     mod harness;

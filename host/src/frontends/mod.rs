@@ -3,3 +3,4 @@
 pub mod access;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod export;

@@ -13,6 +13,7 @@ use super::approvals::ApprovalsArgs;
 use super::audit::AuditArgs;
 use super::config_file::ConfigArgs;
 use super::exit::Exit;
+use super::export::ExportArgs;
 use super::parse::{parse_count, parse_dir, parse_duration, parse_env, parse_plugin, parse_size};
 use super::policy::PolicyArgs;
 use crate::app::{DirRequest, PluginSource};
@@ -53,6 +54,7 @@ pub(super) enum Command {
     Policy(PolicyArgs),
     Config(ConfigArgs),
     Doctor(DoctorArgs),
+    Export(ExportArgs),
 }
 
 /// List the tools of the builtins and of plugins, with what each can do to the world.

@@ -17,6 +17,7 @@ mod config_file;
 mod doctor;
 mod error;
 mod exit;
+mod export;
 mod gaps;
 mod imports;
 mod inspect;

@@ -10,7 +10,8 @@ use super::args::{Cli, Command};
 use super::error::CliError;
 use super::exit::Exit;
 use super::show::{indented, print, tell};
-use super::{approvals, audit, batch, call, config_file, doctor, inspect, pack, policy, tools};
+use super::{approvals, audit, batch, call, config_file, doctor, export, inspect, pack};
+use super::{policy, tools};
 
 /// Runs the command that `args` (with the program's name first) asks for. Never panics on what it
 /// is given; all that goes wrong is told on stderr in one sentence.
@@ -31,6 +32,7 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Policy(args) => policy::run(args, config).await,
         Command::Config(args) => config_file::run(args, config),
         Command::Doctor(args) => doctor::run(args, config).await,
+        Command::Export(args) => export::run(args, config),
     };
     ended.unwrap_or_else(|error| report(&error))
 }
