@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::tools::{Place, Tools};
 use crate::contract::attempt::{Attempt, AttemptEnd, End, RunnerRefusal};
-use crate::contract::descriptor::Need;
+use crate::contract::descriptor::{Need, ToolExecutor};
 use crate::contract::ids::ToolId;
 use crate::contract::result::{MissingGrant, Usage};
 use crate::engine::ports::{FoundTool, ToolListing, ToolLookup, ToolRunner};
@@ -30,6 +30,21 @@ impl Router {
 impl ToolLookup for Router {
     fn find(&self, name: &str) -> Option<FoundTool> {
         self.tools.named(name)
+    }
+
+    fn of_session(&self, caller: &str, name: &str) -> Option<FoundTool> {
+        let tools = self.tools.list();
+        let mut fitting = tools.iter().filter(|tool| {
+            let known = &tool.descriptor;
+            tool.owner.as_deref() == Some(caller)
+                && known.executor == ToolExecutor::Desktop
+                && (known.id.tool.as_str() == name
+                    || known.wire_name == name
+                    || known.original_name.as_deref() == Some(name)
+                    || known.id.to_string() == name)
+        });
+        // Of two that fit neither is the one that was meant.
+        fitting.next().filter(|_| fitting.next().is_none()).cloned()
     }
 
     fn near(&self, name: &str) -> Vec<String> {
