@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::client::tool_name;
 use super::tools::{Place, Tools};
 use crate::contract::attempt::{Attempt, AttemptEnd, End, RunnerRefusal};
 use crate::contract::descriptor::{Need, ToolExecutor};
@@ -33,12 +34,12 @@ impl ToolLookup for Router {
     }
 
     fn of_session(&self, caller: &str, name: &str) -> Option<FoundTool> {
-        let tools = self.tools.list();
+        let (tools, own) = (self.tools.list(), tool_name(name).ok());
         let mut fitting = tools.iter().filter(|tool| {
             let known = &tool.descriptor;
             tool.owner.as_deref() == Some(caller)
                 && known.executor == ToolExecutor::Desktop
-                && (known.id.tool.as_str() == name
+                && (own.as_ref() == Some(&known.id.tool)
                     || known.wire_name == name
                     || known.original_name.as_deref() == Some(name)
                     || known.id.to_string() == name)

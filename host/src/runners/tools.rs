@@ -119,7 +119,8 @@ impl Tools {
     /// Takes away what a source has from this very runner; whether it had anything.
     pub fn take_back(&self, source: &PluginName, runner: &Arc<dyn ToolRunner>) -> bool {
         let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
-        let its_own = |it: &OutsideTools| std::ptr::addr_eq(&raw const *it.runner, &raw const **runner);
+        let its_own =
+            |it: &OutsideTools| std::ptr::addr_eq(&raw const *it.runner, &raw const **runner);
         let had = outside.get(source).is_some_and(its_own);
         if had {
             outside.remove(source);

@@ -12,9 +12,7 @@ use tokio::sync::mpsc;
 use super::line::{Line, LineParts, QUEUE_MAX};
 use super::offered::{ClientTool, Offering};
 use crate::contract::approval::CallerContext;
-use crate::contract::client::{
-    ClientMessage, HostMessage, RefusedTool, Registration, TakenTool,
-};
+use crate::contract::client::{ClientMessage, HostMessage, RefusedTool, Registration, TakenTool};
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::{PluginName, ToolId};
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
@@ -188,11 +186,8 @@ impl Connection {
             return Err(refused(why));
         }
         let shared = Arc::clone(&self.seat.shared);
-        let offering = Offering {
-            client: &client,
-            owner: &self.seat.owner,
-            limits: &shared.settings.limits,
-        };
+        let offering =
+            Offering { client: &client, owner: &self.seat.owner, limits: &shared.settings.limits };
         let (tools, unfit) = sort(&offering, &tools);
         let Some(out) = self.out.take() else {
             return Err(ONCE);

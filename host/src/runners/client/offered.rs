@@ -112,7 +112,7 @@ impl Offering<'_> {
 }
 
 /// The name as an id has it: what stands between words becomes a hyphen.
-fn tool_name(name: &str) -> Result<ToolName, String> {
+pub(in crate::runners) fn tool_name(name: &str) -> Result<ToolName, String> {
     let kebab = name.replace(['_', '.', '/', ':', ' '], "-");
     kebab.parse().map_err(|_error| {
         "its name has to be of ASCII letters and digits, words parted by `-`, `_`, `.`, `/`, `:` \

@@ -112,16 +112,25 @@ impl Seen {
             "properties" | "patternProperties" | "dependentSchemas" => {
                 self.named(keyword, value, depth)
             }
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" | "items" | "additionalItems"
-            | "additionalProperties" | "contains" | "contentSchema" | "else" | "if" | "not"
-            | "propertyNames" | "then" | "unevaluatedItems" | "unevaluatedProperties" => {
-                match value {
-                    Value::Array(all) => {
-                        all.iter().try_for_each(|one| self.schema(one, depth + 1))
-                    }
-                    one => self.schema(one, depth),
-                }
-            }
+            "allOf"
+            | "anyOf"
+            | "oneOf"
+            | "prefixItems"
+            | "items"
+            | "additionalItems"
+            | "additionalProperties"
+            | "contains"
+            | "contentSchema"
+            | "else"
+            | "if"
+            | "not"
+            | "propertyNames"
+            | "then"
+            | "unevaluatedItems"
+            | "unevaluatedProperties" => match value {
+                Value::Array(all) => all.iter().try_for_each(|one| self.schema(one, depth + 1)),
+                one => self.schema(one, depth),
+            },
             "pattern" => pattern(value.as_str().unwrap_or_default()),
             _ => self.plain(value, depth),
         }
