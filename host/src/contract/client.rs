@@ -227,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    fn read(json: Value) -> Result<ClientMessage, serde_json::Error> {
+    fn read(json: &Value) -> Result<ClientMessage, serde_json::Error> {
         serde_json::from_str(&json.to_string())
     }
 
@@ -236,7 +236,7 @@ mod tests {
         let image = json!({"type": "image", "mimeType": "image/png", "data": "AP8="});
         let said = json!({"type": "result", "requestId": "r", "isError": true,
             "attachments": [image], "later": 1});
-        let ClientMessage::Result(result) = read(said).unwrap() else { panic!("a result") };
+        let ClientMessage::Result(result) = read(&said).unwrap() else { panic!("a result") };
         assert!(result.is_error && result.content.is_empty());
         assert_eq!(result.attachments[0].data, [0, 255]);
         assert_eq!(result.attachments[0].kind, AttachmentKind::Image);
@@ -249,14 +249,14 @@ mod tests {
             json!({"type": "result", "requestId": "r",
                 "attachments": [{"type": "image", "data": "!"}]}),
         ] {
-            assert!(read(bad.clone()).is_err(), "{bad}");
+            assert!(read(&bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn a15_a_level_that_is_none_is_read_only() {
         for said in [json!("ROOT"), json!(7), json!("full")] {
-            let message = read(json!({"type": "level", "permissionLevel": said})).unwrap();
+            let message = read(&json!({"type": "level", "permissionLevel": said})).unwrap();
             let permission_level = PermissionLevel::ReadOnly;
             assert_eq!(message, ClientMessage::Level { permission_level });
         }

@@ -163,6 +163,8 @@ impl Tools {
                 .get(source)
                 .into_iter()
                 .flat_map(|it| &it.tools)
+                // Everybody may watch; what exists for one caller is that caller's to know.
+                .filter(|tool| tool.owner.is_none())
                 .map(|tool| tool.descriptor.id.clone())
                 .collect(),
         });

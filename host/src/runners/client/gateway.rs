@@ -31,6 +31,8 @@ pub const CLIENTS_MAX: usize = 256;
 pub const CLIENTS_MAX_OF_ONE: usize = 8;
 /// Tools of one client.
 pub const TOOLS_MAX: usize = 200;
+/// Values in the schemas of one client's tools, references followed: what it costs to keep them.
+const SCHEMA_VALUES_MAX: usize = 1 << 16;
 /// How long a client has for a call where the operator says nothing, in milliseconds: a person may
 /// sit before it.
 const DEADLINE_MS: u64 = 900_000;
@@ -227,21 +229,27 @@ fn sort(
     offered: &[serde_json::Value],
 ) -> (BTreeMap<ToolId, ClientTool>, Vec<RefusedTool>) {
     let (mut taken, mut refused, mut names) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
+    let mut room = SCHEMA_VALUES_MAX;
     for said in offered {
-        match offering.tool(said) {
-            Ok(tool) => {
-                let descriptor = &tool.found.descriptor;
-                let (id, wire) = (descriptor.id.clone(), &descriptor.wire_name);
-                if names.insert(wire.to_ascii_lowercase().replace('-', "_")) {
-                    taken.insert(id, tool);
-                } else {
-                    let reason = "another of the client's tools has this name, or one like it";
-                    let name = clipped_line(&tool.name, NAME_MAX_LEN);
-                    refused.push(RefusedTool { name, reason: reason.to_owned() });
-                }
+        let tool = match offering.tool(said) {
+            Ok(tool) => tool,
+            Err(unfit) => {
+                refused.push(unfit);
+                continue;
             }
-            Err(unfit) => refused.push(unfit),
-        }
+        };
+        let wire = tool.found.descriptor.wire_name.to_ascii_lowercase().replace('-', "_");
+        let reason = if tool.values > room {
+            "the client's tools have too many and too large schemas"
+        } else if !names.insert(wire) {
+            "another of the client's tools has this name, or one like it"
+        } else {
+            room -= tool.values;
+            taken.insert(tool.found.descriptor.id.clone(), tool);
+            continue;
+        };
+        let name = clipped_line(&tool.name, NAME_MAX_LEN);
+        refused.push(RefusedTool { name, reason: reason.to_owned() });
     }
     (taken, refused)
 }

@@ -95,7 +95,7 @@ impl Line {
     pub(super) fn result(&self, result: ClientResult) {
         let open = self.state().open.remove(&result.request_id);
         // Whoever waited may have gone at this very moment.
-        if !open.is_some_and(|open| open.answer.send(result).is_ok()) {
+        if open.is_none_or(|open| open.answer.send(result).is_err()) {
             self.drop_one();
         }
     }
@@ -131,9 +131,10 @@ impl Line {
         tool: &ClientTool,
         attempt: &Attempt,
         left: Duration,
-    ) -> Result<(Request<'_>, oneshot::Receiver<ClientResult>), End> {
-        let refused = |refusal| Err(End::Refused(refusal));
-        let id = fresh_id().map_err(|error| End::Host(format!("no random bytes: {error}")))?;
+    ) -> Result<(Request<'_>, oneshot::Receiver<ClientResult>), Box<End>> {
+        let refused = |refusal| Err(Box::new(End::Refused(refusal)));
+        let id =
+            fresh_id().map_err(|error| Box::new(End::Host(format!("no random bytes: {error}"))))?;
         let call = HostMessage::Call(Box::new(ClientCall {
             request_id: id.clone(),
             call_id: attempt.call_id.clone(),
@@ -184,7 +185,7 @@ impl Line {
         }
         let (request, answered) = match self.begin(tool, attempt, left) {
             Ok(begun) => begun,
-            Err(end) => return end,
+            Err(end) => return *end,
         };
         let end = tokio::select! {
             biased;

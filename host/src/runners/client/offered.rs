@@ -36,6 +36,8 @@ pub(super) struct ClientTool {
     pub(super) name: String,
     /// Checks its answers.
     pub(super) output: Option<SchemaCheck>,
+    /// Values of its schemas, references followed.
+    pub(super) values: usize,
 }
 
 /// Whose tools are made.
@@ -66,6 +68,7 @@ impl Offering<'_> {
         let output = output.map_err(|why| format!("its output schema {why}"))?;
         let output_check = output.as_ref().map(SchemaCheck::new).transpose();
         let output_check = output_check.map_err(|why| format!("its output schema {why}"))?;
+        let values = input.expanded + output.as_ref().map_or(0, |vetted| vetted.expanded);
         let documented = offered.description.is_some();
         let generated = || format!("`{}` of the client `{}`", offered.name, self.client);
         let descriptor = ToolDescriptor {
@@ -100,7 +103,7 @@ impl Offering<'_> {
             grants: ToolGrants::Fixed(Arc::new(Grants::default())),
             owner: Some(Arc::clone(self.owner)),
         };
-        Ok(ClientTool { found, name: offered.name, output: output_check })
+        Ok(ClientTool { found, name: offered.name, output: output_check, values })
     }
 
     /// T40: what is said of a tool is all that there is of its build. Said otherwise it is another

@@ -14,6 +14,8 @@ const SCHEMA_BYTES: usize = 64 << 10;
 const DEPTH: usize = 64;
 /// Values of a schema, references followed (T45): each is looked at for every value of a call.
 pub(super) const EXPANDED_MAX: usize = 4096;
+/// What a pattern counts for among a schema's values: compiled it takes as much room as many.
+const PATTERN_WEIGHT: usize = 128;
 /// Bytes of one pattern.
 const PATTERN_BYTES: usize = 1024;
 /// Longest word of a schema that a reason repeats, in bytes.
@@ -91,6 +93,16 @@ impl Seen {
         Ok(())
     }
 
+    fn pattern(&mut self, text: &str) -> Result<(), String> {
+        self.part().values += PATTERN_WEIGHT;
+        match text.len() {
+            len if len > PATTERN_BYTES => {
+                Err(format!("has a pattern of {len} bytes; at most {PATTERN_BYTES} are taken"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn schema(&mut self, schema: &Value, depth: usize) -> Result<(), String> {
         self.count(depth)?;
         let Value::Object(keywords) = schema else { return Ok(()) };
@@ -131,7 +143,7 @@ impl Seen {
                 Value::Array(all) => all.iter().try_for_each(|one| self.schema(one, depth + 1)),
                 one => self.schema(one, depth),
             },
-            "pattern" => pattern(value.as_str().unwrap_or_default()),
+            "pattern" => self.pattern(value.as_str().unwrap_or_default()),
             _ => self.plain(value, depth),
         }
     }
@@ -140,7 +152,7 @@ impl Seen {
         let Value::Object(named) = value else { return Ok(()) };
         for (name, schema) in named {
             if keyword == "patternProperties" {
-                pattern(name)?;
+                self.pattern(name)?;
             }
             self.schema(schema, depth + 1)?;
         }
@@ -218,9 +230,8 @@ impl Seen {
         }
         let mut size = part.values;
         for target in &part.refers_to {
-            let Some((target, _)) =
-                self.parts.iter().map(|it| (it.0, ())).find(|it| it.0.as_ref() == Some(target))
-            else {
+            let found = self.parts.keys().find(|name| name.as_ref() == Some(target));
+            let Some(target) = found else {
                 let shown = clipped_line(target, SHOWN);
                 return Err(format!("refers to `{shown}`, which isn't there"));
             };
@@ -232,15 +243,6 @@ impl Seen {
     }
 }
 
-fn pattern(text: &str) -> Result<(), String> {
-    match text.len() {
-        len if len > PATTERN_BYTES => {
-            Err(format!("has a pattern of {len} bytes; at most {PATTERN_BYTES} are taken"))
-        }
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -248,7 +250,9 @@ mod tests {
     use super::*;
 
     fn with(name: &str, value: Value) -> Value {
-        json!({"type": "object", name: value})
+        let mut schema = json!({"type": "object"});
+        schema[name] = value;
+        schema
     }
 
     #[test]
@@ -284,6 +288,8 @@ mod tests {
             (with("description", json!("d".repeat(SCHEMA_BYTES))), "bytes"),
             (with("not", deep), "deeper than"),
             (with("enum", json!(vec![0; EXPANDED_MAX])), "values with its references"),
+            (with("allOf", json!([])), "`allOf` at its root"),
+            (with("not", json!({"allOf": vec![json!({"pattern": "a"}); 32]})), "values with its"),
         ] {
             let shown: String = schema.to_string().chars().take(80).collect();
             let refused = vet(schema).unwrap_err();

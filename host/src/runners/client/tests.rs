@@ -32,6 +32,7 @@ struct Gateway {
     tools: Arc<Tools>,
     router: Router,
     clients: Clients,
+    bus: EventBus,
 }
 
 impl Gateway {
@@ -41,9 +42,9 @@ impl Gateway {
 
     fn with(settings: ClientSettings) -> Self {
         let bus = EventBus::new(|| 0);
-        let tools = Arc::new(Tools::new(Arc::new(Catalog::default()), bus));
+        let tools = Arc::new(Tools::new(Arc::new(Catalog::default()), bus.clone()));
         let router = Router::new(Arc::clone(&tools), Sandbox::try_new().unwrap());
-        Self { clients: Clients::new(Arc::clone(&tools), settings), router, tools }
+        Self { clients: Clients::new(Arc::clone(&tools), settings), router, tools, bus }
     }
 
     fn connect(&self, caller: &str) -> Result<Client, ClientError> {

@@ -9,10 +9,13 @@ use tokio_util::sync::CancellationToken;
 use super::Patience;
 use crate::contract::client::{ClientMessage, HostMessage};
 use crate::contract::escape::{clipped_line, cut};
-use crate::engine::ports::{ClientError, Connected};
+use crate::engine::ports::{ClientConnection, ClientError, Connected};
 
 /// Bytes of a close frame's reason (RFC 6455, section 5.5: 125 with the code).
 const REASON_MAX_LEN: usize = 123;
+
+/// Bytes of a message that is read where it came.
+const SHORT_MAX_LEN: usize = 64 << 10;
 
 /// Why a connection ends, as the client is told.
 struct Closing {
@@ -32,17 +35,16 @@ type Ended = Option<Closing>;
 /// Carries messages until the connection ends, and then says why.
 pub(super) async fn carry(
     mut socket: WebSocket,
-    mut connected: Connected,
+    connected: Connected,
     closing: CancellationToken,
     patience: Patience,
 ) {
     let ended = tokio::select! {
         biased;
         () = closing.cancelled() => Some(Closing::new(1001, "belljar is going away")),
-        ended = talk(&mut socket, &mut connected, patience) => ended,
+        ended = talk(&mut socket, connected, patience) => ended,
     };
-    // Its tools go and its requests end before it is told, which may take a while.
-    drop(connected);
+    // Its tools are gone and its requests have ended before it is told, which may take a while.
     if let Some(Closing { code, reason }) = ended {
         tracing::debug!(code, "a client's connection ends: {reason}");
         let reason = cut(&reason, REASON_MAX_LEN).to_owned();
@@ -57,42 +59,66 @@ pub(super) async fn carry(
     }
 }
 
-async fn talk(socket: &mut WebSocket, connected: &mut Connected, patience: Patience) -> Ended {
+/// What there is to do next.
+enum Next {
+    Send(Message),
+    Hear(Message),
+    End(Ended),
+}
+
+async fn talk(socket: &mut WebSocket, connected: Connected, patience: Patience) -> Ended {
+    let Connected { mut connection, mut outgoing } = connected;
     let mut times = Times::new(patience);
     loop {
-        let registered = connected.connection.is_registered();
-        let went = tokio::select! {
+        let registered = connection.is_registered();
+        let next = tokio::select! {
             biased;
-            told = connected.outgoing.recv() => match told {
-                Some(message) => send(socket, text(&message), patience).await,
-                None => Err(Some(slow())),
+            told = outgoing.recv() => match told {
+                Some(message) => Next::Send(text(&message)),
+                None => Next::End(Some(slow())),
             },
             // Before what is heard: whoever talks all the time has no more of it.
             () = sleep_until(times.register_by), if !registered => {
-                Err(Some(Closing::new(4408, "no registration in time")))
+                Next::End(Some(Closing::new(4408, "no registration in time")))
             }
             heard = socket.recv() => {
                 times.heard();
                 match heard {
-                    Some(Ok(message)) => hear(connected, message),
+                    Some(Ok(message)) => Next::Hear(message),
                     // What is too large, cut off, or no WebSocket.
-                    Some(Err(error)) => Err(Some(broken(&error))),
-                    None => Err(None),
+                    Some(Err(error)) => Next::End(Some(broken(&error))),
+                    None => Next::End(None),
                 }
             }
-            _ = times.ping.tick() => send(socket, Message::Ping(Vec::new().into()), patience).await,
-            () = sleep_until(times.silent_at) => Err(Some(Closing::new(4408, "silent for too long"))),
-        };
-        match went {
-            Ok(()) => {}
-            Err(Some(Closing { code: REFUSED, reason })) => {
-                let told = HostMessage::Refused { reason: reason.clone() };
-                _ = send(socket, text(&told), patience).await;
-                return Some(Closing { code: REFUSED, reason });
+            _ = times.ping.tick() => Next::Send(Message::Ping(Vec::new().into())),
+            () = sleep_until(times.silent_at) => {
+                Next::End(Some(Closing::new(4408, "silent for too long")))
             }
-            Err(ended) => return ended,
+        };
+        let went = match next {
+            Next::Send(message) => send(socket, message, patience).await,
+            Next::Hear(message) => match hear(connection, message).await {
+                Ok(heard) => {
+                    connection = heard;
+                    Ok(())
+                }
+                Err(ended) => return say_refused(socket, ended, patience).await,
+            },
+            Next::End(ended) => return ended,
+        };
+        if let Err(ended) = went {
+            return ended;
         }
     }
+}
+
+/// A refused registration is a message of its own before the close.
+async fn say_refused(socket: &mut WebSocket, ended: Ended, patience: Patience) -> Ended {
+    if let Some(Closing { code: REFUSED, reason }) = &ended {
+        let told = HostMessage::Refused { reason: reason.clone() };
+        send(socket, text(&told), patience).await.err().flatten();
+    }
+    ended
 }
 
 /// The code for a registration that can't be taken.
@@ -126,20 +152,37 @@ fn text(message: &HostMessage) -> Message {
     Message::Text(serde_json::to_string(message).unwrap_or_default().into())
 }
 
-fn hear(connected: &mut Connected, message: Message) -> Result<(), Option<Closing>> {
+/// Hears one message and gives the connection back, where it goes on.
+async fn hear(
+    connection: Box<dyn ClientConnection>,
+    message: Message,
+) -> Result<Box<dyn ClientConnection>, Ended> {
     let text = match message {
         Message::Text(text) => text,
         Message::Binary(_) => {
             return Err(Some(Closing::new(1003, "messages are JSON text, not binary")));
         }
         Message::Close(_) => return Err(None),
-        Message::Ping(_) | Message::Pong(_) => return Ok(()),
+        Message::Ping(_) | Message::Pong(_) => return Ok(connection),
     };
-    let message: ClientMessage = serde_json::from_str(&text).map_err(|error| {
+    // What takes long to read, or to compile, would hold up whoever shares the thread.
+    if connection.is_registered() && text.len() <= SHORT_MAX_LEN {
+        return read(connection, &text);
+    }
+    let read = tokio::task::spawn_blocking(move || read(connection, &text)).await;
+    read.unwrap_or_else(|_panic| Err(Some(Closing::new(1011, "belljar itself failed"))))
+}
+
+fn read(
+    mut connection: Box<dyn ClientConnection>,
+    text: &str,
+) -> Result<Box<dyn ClientConnection>, Ended> {
+    let message: ClientMessage = serde_json::from_str(text).map_err(|error| {
         let shown = clipped_line(&error.to_string(), REASON_MAX_LEN);
         Some(Closing::new(4400, format!("no message: {shown}")))
     })?;
-    connected.connection.hear(message).map_err(|error| {
+    let heard = connection.hear(message);
+    heard.map(|()| connection).map_err(|error| {
         Some(match error {
             ClientError::Registration(reason) => Closing { code: REFUSED, reason },
             other => Closing::new(4400, other.to_string()),

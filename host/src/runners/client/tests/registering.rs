@@ -9,6 +9,7 @@ use crate::contract::invocation::{PermissionLevel, ToolInvocation};
 use crate::contract::limits::Limits;
 use crate::contract::result::Usage;
 use crate::engine::ports::{LiveLevels as _, ToolLookup as _, ToolRunner};
+use crate::events::Seen;
 use crate::runners::OutsideTools;
 
 fn registers(gateway: &Gateway, caller: &str, name: &str) -> Result<Client, ClientError> {
@@ -131,6 +132,28 @@ fn t42_one_bad_tool_spoils_no_other() {
     let named: Vec<_> = refused.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(named, ["GOOD", "2bad", "refs", "text", "out", "long", "none", ""]);
     assert_eq!(gateway.ids(), ["laptop.good"]);
+}
+
+#[test]
+fn t45_the_schemas_of_all_tools_together_are_bounded() {
+    let gateway = Gateway::new();
+    let large = json!({"type": "object", "enum": vec![0; 4000]});
+    let tool = |n| json!({"name": format!("t{n}"), "inputSchema": large});
+    let offered: Vec<_> = (0..20).map(tool).collect();
+    let (_client, told) = gateway.client("bot", "laptop", &offered);
+    let HostMessage::Registered { tools, refused, .. } = told else { panic!("{told:?}") };
+    assert_eq!((tools.len(), refused.len()), (16, 4));
+    assert!(refused[0].reason.contains("too large schemas"), "{}", refused[0].reason);
+}
+
+#[test]
+fn who_watches_isnt_told_which_tools_another_caller_has() {
+    let gateway = Gateway::new();
+    let mut events = gateway.bus.watch();
+    let (_client, _) = gateway.client("bot", "laptop", &[shell()]);
+    let Some(Seen::Event(event)) = events.try_next() else { panic!("an event") };
+    let told = serde_json::to_value(event.as_ref()).unwrap();
+    assert_eq!(told["tools"], json!([]), "{told}");
 }
 
 #[test]

@@ -125,3 +125,17 @@ async fn a_server_that_ends_says_so_to_its_clients() {
     assert_eq!(client.closed().await.0, 1001);
     assert_eq!(running.await.unwrap().outcome, Outcome::Unavailable);
 }
+
+#[tokio::test]
+async fn a_client_that_does_not_read_loses_its_connection_and_holds_no_call() {
+    let times = Patience { send: Duration::from_millis(200), ..PATIENT };
+    let served = Served::with(times).await;
+    let _reads_nothing = served.client("laptop").await;
+    let long = json!({"text": "x".repeat(900_000)}).to_string();
+    let running: Vec<_> =
+        (0..40).map(|_| served.start(served.invocation("laptop.run-shell", &long))).collect();
+    for call in running {
+        assert_eq!(call.await.unwrap().outcome, Outcome::Unavailable);
+    }
+    assert!(served.host().tool("laptop.run-shell").is_none());
+}

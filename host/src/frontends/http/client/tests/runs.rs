@@ -120,17 +120,23 @@ async fn a15_the_level_that_the_clients_user_sets_holds_from_then_on() {
     let served = Served::new().await;
     let mut client = served.client("laptop").await;
     client.say(json!({"type": "level", "permissionLevel": "READ_ONLY"})).await;
-    // Messages are heard in their order, so an answer to this says that the level was heard.
-    client.say(json!({"type": "register", "name": "x"})).await;
-    client.closed().await;
+    // Messages are heard in their order: once this one is counted, the level holds.
+    client.say(json!({"type": "result", "requestId": "nobody's"})).await;
+    while served.app.clients.dropped() == 0 {
+        tokio::task::yield_now().await;
+    }
     let result = served.start(served.invocation("laptop.run-shell", "{}")).await.unwrap();
-    assert_eq!(result.outcome, Outcome::NotFound, "it went for registering twice");
+    assert_eq!(result.outcome, Outcome::ApprovalDeclined, "{}", result.content);
+}
+
+#[tokio::test]
+async fn a15_a_client_may_begin_at_a_lower_level() {
+    let served = Served::new().await;
     let mut client = served.open().await;
     let tool = json!({"name": "t", "inputSchema": {"type": "object"}});
-    client
-        .say(json!({"type": "register", "name": "laptop", "permissionLevel": "READ_ONLY",
-            "tools": [tool]}))
-        .await;
+    let said = json!({"type": "register", "name": "laptop", "permissionLevel": "READ_ONLY",
+        "tools": [tool]});
+    client.say(said).await;
     client.told().await;
     let result = served.start(served.invocation("laptop.t", "{}")).await.unwrap();
     assert_eq!(result.outcome, Outcome::ApprovalDeclined, "{}", result.content);
