@@ -30,6 +30,7 @@ use crate::host::{Host, HostParts};
 use crate::registry::{
     Catalog, CatalogError, CodeStore, DiscoverError, LoadError, Loader, PluginFile, find_plugins,
 };
+use crate::runners::client::{ClientSettings, Clients};
 use crate::runners::{Router, Tools};
 use crate::sandbox::{COMPONENT_MAX_LEN, EngineError, Sandbox};
 use crate::storage::StorageError;
@@ -139,6 +140,8 @@ pub struct App {
     pub host: Host,
     /// Where tools that run elsewhere come and go.
     pub tools: Arc<Tools>,
+    /// Where clients that run tools of their own are taken in.
+    pub clients: Clients,
     /// The sandbox behind it.
     pub sandbox: Sandbox,
     /// Plugins of a folder that were left out; one that was named by itself stops the start.
@@ -167,10 +170,14 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         failed: Vec::new(),
     };
     loading.add_all(setup)?;
-    let Loading { catalog, bus, failed, .. } = loading;
+    let Loading { catalog, bus, failed, given, .. } = loading;
     let catalog = Arc::new(catalog);
     let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
     let router = Arc::new(Router::new(Arc::clone(&tools), sandbox.clone()));
+    let clients = Clients::new(
+        Arc::clone(&tools),
+        ClientSettings { limits: given.limits_of_any().clone(), reserved: Vec::new() },
+    );
     let State { store, journal } = state;
     let approvals = ApprovalQueue::new(
         Arc::clone(&store) as _,
@@ -192,10 +199,11 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         journal: journal.clone(),
         settings: engine_settings(setup),
         clock: unix_ms,
+        levels: Some(Arc::new(clients.clone())),
     })?;
     let listing = Arc::clone(&tools) as _;
     let host = Host::new(HostParts { engine, catalog, tools: listing, bus, approvals, journal });
-    Ok(App { host, tools, sandbox, failed, code_store_problem })
+    Ok(App { host, tools, clients, sandbox, failed, code_store_problem })
 }
 
 fn own_folders(setup: &Setup) -> OwnFolders {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::approval::CallerContext;
 use super::arguments::CheckedArguments;
 use super::grants::Grants;
-use super::ids::CallId;
+use super::ids::{CallId, Digest};
 use super::limits::{LimitKind, Limits};
 use super::result::{Attachment, MissingGrant, Usage};
 use super::sink::CallSink;
@@ -50,6 +50,9 @@ pub struct Attempt {
 pub struct AskedBy {
     /// Who calls.
     pub caller: CallerContext,
+    /// The build of the tool that was looked up, checked and let through: its runner must not run
+    /// another.
+    pub digest: Digest,
     /// W3C trace context of the request, passed through.
     pub trace_parent: Option<String>,
 }
@@ -112,11 +115,28 @@ pub enum RunnerRefusal {
     TimedOut,
 }
 
+/// What a tool outside the sandbox answered, in the words it chose.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// Whether it says that it failed. A fact: its text is never read for one.
+    pub is_error: bool,
+    /// Its text, unescaped.
+    pub content: String,
+    /// The same as JSON, where it gave that; always an object.
+    pub structured: Option<Value>,
+    /// What doesn't fit into text.
+    pub attachments: Vec<Attachment>,
+}
+
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum End {
     /// The guest returned.
     Returned(Returned),
+    /// A tool outside the sandbox answered.
+    Answered(Answer),
+    /// What ran it went away while it ran: what it did until then is not known.
+    Lost(String),
     /// The guest is at fault.
     Guest(GuestFault),
     /// It never started.

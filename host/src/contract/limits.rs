@@ -256,6 +256,15 @@ impl Limits {
         Ok(())
     }
 
+    /// Sets another default, for tools of which belljar's own says too little; what the operator set
+    /// stays. No default passes the kind's ceiling.
+    pub fn default_to(&mut self, kind: LimitKind, value: u64) {
+        if self.get(kind).origin == LimitOrigin::Default {
+            let value = value.min(kind.facts().ceiling);
+            self.put(kind, Limit { value, origin: LimitOrigin::Default });
+        }
+    }
+
     /// Lowers a bound on behalf of a tag or a caller; a higher wish changes nothing.
     pub fn lower(&mut self, kind: LimitKind, value: u64, origin: LimitOrigin) {
         if value < self.get(kind).value {
@@ -318,6 +327,18 @@ mod tests {
         assert_eq!(limits.get(LimitKind::Fuel).origin, LimitOrigin::Default);
         limits.lower(LimitKind::Fuel, 10, LimitOrigin::Tag);
         assert_eq!(limits.get(LimitKind::Fuel), Limit { value: 10, origin: LimitOrigin::Tag });
+    }
+
+    #[test]
+    fn another_default_neither_passes_a_ceiling_nor_undoes_what_was_set() {
+        let mut limits = Limits::default();
+        limits.set(LimitKind::CallDeadline, 5_000).unwrap();
+        for kind in [LimitKind::AttemptDeadline, LimitKind::CallDeadline] {
+            limits.default_to(kind, u64::MAX);
+        }
+        let default = Limit { value: 900_000, origin: LimitOrigin::Default };
+        assert_eq!(limits.get(LimitKind::AttemptDeadline), default);
+        assert_eq!(limits.get(LimitKind::CallDeadline).value, 5_000);
     }
 
     #[test]

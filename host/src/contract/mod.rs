@@ -6,6 +6,7 @@
 pub mod approval;
 pub mod arguments;
 pub mod attempt;
+pub mod client;
 pub mod decision;
 pub mod descriptor;
 pub mod effects;

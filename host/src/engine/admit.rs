@@ -18,7 +18,7 @@ use super::timely::in_time;
 use crate::contract::approval::ApprovalEntry;
 use crate::contract::arguments::CheckedArguments;
 use crate::contract::decision::{ApprovalMark, ApprovedBy, AskReason, Decision, Refusal};
-use crate::contract::invocation::ToolInvocation;
+use crate::contract::invocation::{PermissionLevel, ToolInvocation};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
 use crate::events::{EventKind, Verdict};
@@ -87,6 +87,34 @@ fn decide(
     }
     let asking = asking(shared, call, prepared);
     Ok(apply_remembered(decision, remembered.find(&asking.asked(), (shared.clock)())))
+}
+
+/// Asks the gate again where the caller's level was lowered since it was asked (A15): a person may
+/// have been awaited, or a lock. What would now need a person, and had none, is to be called again.
+/// Gives the level that holds.
+pub(super) fn still_admitted(
+    shared: &Shared,
+    call: &ToolInvocation,
+    prepared: &Prepared,
+    asked: bool,
+) -> Result<PermissionLevel, Refused> {
+    let level = shared.level_of(call);
+    if level == call.permission_level {
+        return Ok(level);
+    }
+    let lowered = ToolInvocation { permission_level: level, ..call.clone() };
+    match decide(shared, &lowered, prepared)? {
+        Decision::Deny(refusal) => Err(refusal.into()),
+        Decision::Ask(ask) if !asked => {
+            let why = format!(
+                "the caller's level was lowered before the call ran, and it now needs a person \
+                 ({}): repeat the call",
+                ask.reason
+            );
+            Err(Refused::new(Outcome::ApprovalDeclined, why))
+        }
+        Decision::Ask(_) | Decision::Allow(_) => Ok(level),
+    }
 }
 
 pub(super) fn asking<'a>(

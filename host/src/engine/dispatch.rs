@@ -18,7 +18,7 @@ use super::execute::execute;
 use super::kept::KeptResults;
 use super::locks::Locks;
 use super::plan::ParallelRules;
-use super::ports::{FoundTool, ToolLookup, ToolRunner};
+use super::ports::{FoundTool, LiveLevels, ToolLookup, ToolRunner};
 use super::prepare::{Prepared, look_up, prepare};
 use super::refused::Refused;
 use super::report::OpenCall;
@@ -27,7 +27,7 @@ use super::settings::{EngineSettings, SettingsError};
 use super::share::Sharing;
 use crate::contract::approval::CallerContext;
 use crate::contract::ids::Digest;
-use crate::contract::invocation::ToolInvocation;
+use crate::contract::invocation::{PermissionLevel, ToolInvocation};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::{Attachment, ToolResult};
 use crate::events::{Clock, EventBus, EventKind, Journal};
@@ -59,6 +59,8 @@ pub struct EngineParts {
     pub settings: EngineSettings,
     /// The time, for what is kept.
     pub clock: Clock,
+    /// The levels that live sessions set; `None`: there are none.
+    pub levels: Option<Arc<dyn LiveLevels>>,
 }
 
 impl std::fmt::Debug for EngineParts {
@@ -83,6 +85,7 @@ pub(super) struct Shared {
     pub(super) retries: Retries,
     pub(super) breaker: FailureBreaker,
     pub(super) clock: Clock,
+    levels: Option<Arc<dyn LiveLevels>>,
     kept: KeptResults,
     /// Places for looking at folders of grants that are templates.
     pub(super) resolving: Arc<Semaphore>,
@@ -112,6 +115,7 @@ impl Engine {
             journal,
             settings,
             clock,
+            levels,
         } = parts;
         settings.validate()?;
         Ok(Self(Arc::new(Shared {
@@ -126,6 +130,7 @@ impl Engine {
             retries: Retries::new(&settings),
             breaker: FailureBreaker::new(settings.failure_breaker),
             clock,
+            levels,
             kept: KeptResults::default(),
             resolving: Arc::new(Semaphore::new(RESOLVING)),
             parallel: ParallelRules::new(&settings)?,
@@ -141,10 +146,11 @@ impl Engine {
     async fn call_in(
         &self,
         slot: Slot,
-        call: ToolInvocation,
+        mut call: ToolInvocation,
         cancel: CancellationToken,
     ) -> ToolResult {
         let shared = self.0.as_ref();
+        call.permission_level = shared.level_of(&call);
         let mut open = OpenCall::new(&self.0, &call, slot);
         shared.bus.publish(Some(&call.call_id), || EventKind::CallReceived {
             tool_name: call.tool_name.clone(),
@@ -228,6 +234,13 @@ impl Engine {
         let at_once = NonZeroUsize::new(self.0.settings.concurrency).unwrap_or(NonZeroUsize::MIN);
         let run = |call, cancel, slot| self.call_in(slot, call, cancel);
         run_batch(planned, at_once, &cancel, run, on_result).await
+    }
+}
+
+impl Shared {
+    /// The level that holds for a call now (A15).
+    pub(super) fn level_of(&self, call: &ToolInvocation) -> PermissionLevel {
+        self.levels.as_ref().map_or(call.permission_level, |levels| levels.level(call))
     }
 }
 

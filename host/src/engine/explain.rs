@@ -18,6 +18,9 @@ impl Engine {
     pub async fn explain(&self, call: &ToolInvocation) -> Result<Explanation<'_>, Box<ToolResult>> {
         let ended = |refused: Refused| Box::new(refused.into_result(call.call_id.clone()));
         let shared = self.shared();
+        let mut call = call.clone();
+        call.permission_level = shared.level_of(&call);
+        let call = &call;
         let tool = match resolve(shared.lookup.as_ref(), call) {
             Resolved::Loaded(tool) => tool,
             Resolved::Session(named) => {

@@ -30,7 +30,8 @@ impl Resolved {
     }
 }
 
-/// Resolves a name in the order of A10. A missing instance is a normal path.
+/// Resolves a name in the order of A10. A missing instance is a normal path. What a session calls
+/// its own is the tool of a connected client of the same caller, and never anything else.
 pub(super) fn resolve(lookup: &dyn ToolLookup, call: &ToolInvocation) -> Resolved {
     let name = &call.tool_name;
     if let Some(found) = lookup.find(name).filter(|found| is_there_for(found, call)) {
@@ -39,7 +40,11 @@ pub(super) fn resolve(lookup: &dyn ToolLookup, call: &ToolInvocation) -> Resolve
     match call.session_tools.iter().find(|tool| tool.name == *name) {
         Some(tool) => {
             let named = tool.descriptor.clone().unwrap_or_else(|| NamedTool::new(name));
-            Resolved::Session(named)
+            let of_client = |caller| lookup.of_session(caller, &named.name);
+            match call.caller.as_deref().and_then(of_client) {
+                Some(found) => Resolved::Loaded(found),
+                None => Resolved::Session(named),
+            }
         }
         None => Resolved::Unknown(NamedTool::new(name)),
     }

@@ -4,3 +4,5 @@ pub mod access;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod export;
+#[cfg(feature = "http")]
+pub mod http;

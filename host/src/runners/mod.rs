@@ -1,5 +1,6 @@
 //! What executes attempts, behind the engine's ports.
 
+pub mod client;
 mod router;
 mod tools;
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::client::tool_name;
 use super::tools::{Place, Tools};
 use crate::contract::attempt::{Attempt, AttemptEnd, End, RunnerRefusal};
-use crate::contract::descriptor::Need;
+use crate::contract::descriptor::{Need, ToolExecutor};
 use crate::contract::ids::ToolId;
 use crate::contract::result::{MissingGrant, Usage};
 use crate::engine::ports::{FoundTool, ToolListing, ToolLookup, ToolRunner};
@@ -30,6 +31,21 @@ impl Router {
 impl ToolLookup for Router {
     fn find(&self, name: &str) -> Option<FoundTool> {
         self.tools.named(name)
+    }
+
+    fn of_session(&self, caller: &str, name: &str) -> Option<FoundTool> {
+        let (tools, own) = (self.tools.list(), tool_name(name).ok());
+        let mut fitting = tools.iter().filter(|tool| {
+            let known = &tool.descriptor;
+            tool.owner.as_deref() == Some(caller)
+                && known.executor == ToolExecutor::Desktop
+                && (own.as_ref() == Some(&known.id.tool)
+                    || known.wire_name == name
+                    || known.original_name.as_deref() == Some(name)
+                    || known.id.to_string() == name)
+        });
+        // Of two that fit neither is the one that was meant.
+        fitting.next().filter(|_| fitting.next().is_none()).cloned()
     }
 
     fn near(&self, name: &str) -> Vec<String> {

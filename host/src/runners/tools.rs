@@ -14,7 +14,7 @@ use crate::contract::arguments::ArgumentCheck;
 use crate::contract::ids::{PluginName, ToolId};
 use crate::engine::ports::{FoundTool, ToolListing, ToolRunner};
 use crate::events::{EventBus, EventKind};
-use crate::registry::{Catalog, LoadedTool, NameError};
+use crate::registry::{Catalog, LoadedTool, NameError, Names};
 
 /// Tools of one source outside the catalog, in one piece: they come and go together.
 #[derive(Clone)]
@@ -85,16 +85,48 @@ impl Tools {
     pub fn put(&self, source: &PluginName, tools: OutsideTools) -> Result<(), NameError> {
         let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
         let mut names = self.catalog.names().clone();
-        let others = outside.iter().filter(|(name, _)| *name != source);
-        for (name, tools) in others.chain([(source, &tools)]) {
-            names.take_plugin(name)?;
-            for tool in &tools.tools {
-                names.take_wire(&tool.descriptor.wire_name, &tool.descriptor.id)?;
-            }
-        }
+        take_all(&mut names, outside.iter().filter(|(name, _)| *name != source))?;
+        take(&mut names, source, &tools)?;
         outside.insert(source.clone(), tools);
         self.renew(source, &outside);
         Ok(())
+    }
+
+    /// Adds the tools of a source that isn't there, and whose name is none of `reserved` nor looks
+    /// like one.
+    ///
+    /// # Errors
+    /// A name that is reserved, taken or confusable; then nothing has changed.
+    pub fn put_new(
+        &self,
+        source: &PluginName,
+        tools: OutsideTools,
+        reserved: &[PluginName],
+    ) -> Result<(), NameError> {
+        let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.catalog.names().clone();
+        take_all(&mut names, outside.iter())?;
+        for name in reserved {
+            // One that is in use, or looks like one, holds its place already.
+            _ = names.take_plugin(name);
+        }
+        take(&mut names, source, &tools)?;
+        outside.insert(source.clone(), tools);
+        self.renew(source, &outside);
+        Ok(())
+    }
+
+    /// Takes away what a source has from this very runner; whether it had anything.
+    pub fn take_back(&self, source: &PluginName, runner: &Arc<dyn ToolRunner>) -> bool {
+        let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let its_own =
+            |it: &OutsideTools| std::ptr::addr_eq(&raw const *it.runner, &raw const **runner);
+        let had = outside.get(source).is_some_and(its_own);
+        if had {
+            outside.remove(source);
+            self.renew(source, &outside);
+        }
+        had
     }
 
     /// Adds the tools of the host itself, under one of its own names, which others can't take.
@@ -131,6 +163,8 @@ impl Tools {
                 .get(source)
                 .into_iter()
                 .flat_map(|it| &it.tools)
+                // Everybody may watch; what exists for one caller is that caller's to know.
+                .filter(|tool| tool.owner.is_none())
                 .map(|tool| tool.descriptor.id.clone())
                 .collect(),
         });
@@ -145,6 +179,31 @@ impl Tools {
         let now = self.now.load();
         now.by_name.get(&id.to_string()).and_then(|index| now.places.get(*index)).cloned()
     }
+}
+
+/// Takes the names of sources that are there. The host's own have theirs from elsewhere.
+fn take_all<'a>(
+    names: &mut Names,
+    sources: impl Iterator<Item = (&'a PluginName, &'a OutsideTools)>,
+) -> Result<(), NameError> {
+    for (name, tools) in sources {
+        match take(names, name, tools) {
+            Ok(()) => {}
+            Err(NameError::Reserved(_)) => take_wires(names, tools)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn take(names: &mut Names, source: &PluginName, tools: &OutsideTools) -> Result<(), NameError> {
+    names.take_plugin(source)?;
+    take_wires(names, tools)
+}
+
+fn take_wires(names: &mut Names, tools: &OutsideTools) -> Result<(), NameError> {
+    let mut tools = tools.tools.iter();
+    tools.try_for_each(|tool| names.take_wire(&tool.descriptor.wire_name, &tool.descriptor.id))
 }
 
 impl ToolListing for Tools {

@@ -101,6 +101,7 @@ fn engine(lane: Lane, folder: &Path, bus: &EventBus) -> Engine {
         journal,
         settings: EngineSettings::default(),
         clock: unix_ms,
+        levels: None,
     })
     .expect("an engine")
 }

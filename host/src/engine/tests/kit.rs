@@ -19,6 +19,7 @@ use crate::contract::approval::ApprovalDecision;
 use crate::contract::ids::ApprovalId;
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::result::ToolResult;
+use crate::engine::ports::LiveLevels;
 use crate::engine::{Engine, EngineParts, EngineSettings};
 use crate::events::{Clock, Entry, EventBus, EventKind, EventStream, Filter, Journal, Seen, read};
 use crate::gate::approval::{ApprovalHook, ApprovalQueue, ApprovalSettings};
@@ -40,6 +41,7 @@ pub(super) struct Setup {
     pub(super) clock: Clock,
     /// Whether somebody watches the bus, and so could answer.
     pub(super) watched: bool,
+    pub(super) levels: Option<Arc<dyn LiveLevels>>,
 }
 
 impl Default for Setup {
@@ -53,6 +55,7 @@ impl Default for Setup {
             hook: None,
             clock: || NOW,
             watched: true,
+            levels: None,
         }
     }
 }
@@ -74,7 +77,8 @@ impl Setup {
     }
 
     pub(super) fn host_with(self, policy: impl FnOnce(Policy) -> Policy) -> Host {
-        let Self { policy: rules, settings, store, results, journal, hook, clock, watched } = self;
+        let Self { policy: rules, settings, store, results, journal, hook, clock, watched, levels } =
+            self;
         let bus = EventBus::new(clock);
         let events = watched.then(|| bus.watch());
         let asks = ApprovalSettings::default();
@@ -97,6 +101,7 @@ impl Setup {
             journal: journal.map(|(journal, _)| journal),
             settings,
             clock,
+            levels,
         });
         Host { engine: engine.unwrap(), tools, runner, queue, store, events }
     }

@@ -6,9 +6,11 @@ use super::kit::*;
 use crate::contract::approval::{ApprovalDecision, RememberScope};
 use crate::contract::attempt::ReturnCase;
 use crate::contract::effects::Effect;
-use crate::contract::invocation::{ApprovalMode, PermissionLevel};
+use crate::contract::invocation::{ApprovalMode, PermissionLevel, ToolInvocation};
 use crate::contract::outcome::{Executed, Outcome};
-use crate::gate::{AssessorError, GateView, PolicySettings, Risk, RiskAssessor};
+use crate::engine::ports::LiveLevels;
+use crate::events::EventKind;
+use crate::gate::{AssessorError, GateView, PolicySettings, Risk, RiskAssessor, narrow_level};
 
 fn policy(json: serde_json::Value) -> PolicySettings {
     serde_json::from_value(json).unwrap()
@@ -174,4 +176,87 @@ async fn explain_says_what_the_gate_would_and_runs_nothing() {
     call.tool_name = "nobodys".to_owned();
     assert_eq!(host.engine.explain(&call).await.unwrap_err().outcome, Outcome::NotFound);
     assert_eq!((host.runner.runs(), host.told().len()), (0, 0));
+}
+
+/// A live session whose user changes its level.
+#[derive(Default)]
+struct Live(std::sync::Mutex<Option<PermissionLevel>>);
+
+impl Live {
+    fn set(&self, level: PermissionLevel) {
+        *self.0.lock().unwrap() = Some(level);
+    }
+}
+
+impl LiveLevels for Live {
+    fn level(&self, call: &ToolInvocation) -> PermissionLevel {
+        narrow_level(call.permission_level, *self.0.lock().unwrap())
+    }
+}
+
+fn live(policy_json: serde_json::Value) -> (Host, std::sync::Arc<Live>) {
+    let live = std::sync::Arc::new(Live::default());
+    let levels = std::sync::Arc::clone(&live) as _;
+    let setup = Setup { policy: policy(policy_json), levels: Some(levels), ..Setup::default() };
+    (setup.host(), live)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a15_a_level_lowered_during_an_approval_wait_counts_at_once() {
+    let rules = json!({"rules": [
+        {"action": "deny", "tool": "fake.write", "level": ["READ_ONLY"], "reason": "reads only"},
+        {"action": "ask", "tool": "fake.write"},
+    ]});
+    for (lowered, outcome, runs) in [(true, Outcome::Denied, 0), (false, Outcome::Success, 1)] {
+        let (mut host, live) = live(rules.clone());
+        let mut asking = asking("c1", "{}");
+        asking.permission_level = PermissionLevel::Full;
+        let waiting = host.start(asking);
+        let (_, id) = host.asked().await;
+        if lowered {
+            live.set(PermissionLevel::ReadOnly);
+        }
+        host.decide(&id, ApprovalDecision::Once);
+        let result = waiting.await.unwrap();
+        assert_eq!((result.outcome, host.runner.runs()), (outcome, runs), "{}", result.content);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a15_a_level_lowered_while_a_call_waits_for_its_turn_counts_at_once() {
+    let (mut host, live) = live(json!({}));
+    host.tools.change("fake.write", |tool| tool.parallel.locks = vec!["path".to_owned()]);
+    host.runner.behave(|_| Act(1_000, fine().1));
+    let write = |id| call(id, "fake.write", r#"{"path":"a"}"#);
+    let first = host.start(write("c1"));
+    host.attempt_started().await;
+    let second = host.start(write("c2"));
+    host.until(|id, kind| (id == "c2" && matches!(kind, EventKind::Decision { .. })).then_some(()))
+        .await;
+    live.set(PermissionLevel::ReadOnly);
+    assert_eq!(first.await.unwrap().outcome, Outcome::Success);
+    let result = second.await.unwrap();
+    assert_eq!((result.outcome, result.executed), (Outcome::ApprovalDeclined, Executed::No));
+    assert!(result.content.contains("level was lowered"), "{}", result.content);
+    assert_eq!(host.runner.runs(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a15_a_live_level_holds_for_the_next_call_and_never_raises_one() {
+    let (host, live) = live(json!({}));
+    let write = |level| {
+        let mut call = call("c1", "fake.write", "{}");
+        call.permission_level = level;
+        call
+    };
+    assert_eq!(host.call(write(PermissionLevel::Full)).await.outcome, Outcome::Success);
+    live.set(PermissionLevel::ReadOnly);
+    let result = host.call(write(PermissionLevel::Full)).await;
+    assert_eq!(result.outcome, Outcome::ApprovalDeclined);
+    let explained = host.engine.explain(&write(PermissionLevel::Full)).await.unwrap();
+    assert!(matches!(explained.decision, crate::contract::decision::Decision::Ask(_)));
+    live.set(PermissionLevel::Full);
+    assert_eq!(host.call(write(PermissionLevel::Full)).await.outcome, Outcome::Success);
+    let result = host.call(write(PermissionLevel::ReadOnly)).await;
+    assert_eq!(result.outcome, Outcome::ApprovalDeclined, "a token's level is the most there is");
 }
