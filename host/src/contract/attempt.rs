@@ -112,11 +112,28 @@ pub enum RunnerRefusal {
     TimedOut,
 }
 
+/// What a tool outside the sandbox answered, in the words it chose.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// Whether it says that it failed. A fact: its text is never read for one.
+    pub is_error: bool,
+    /// Its text, unescaped.
+    pub content: String,
+    /// The same as JSON, where it gave that; always an object.
+    pub structured: Option<Value>,
+    /// What doesn't fit into text.
+    pub attachments: Vec<Attachment>,
+}
+
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum End {
     /// The guest returned.
     Returned(Returned),
+    /// A tool outside the sandbox answered.
+    Answered(Answer),
+    /// What ran it went away while it ran: what it did until then is not known.
+    Lost(String),
     /// The guest is at fault.
     Guest(GuestFault),
     /// It never started.

@@ -6,12 +6,13 @@
 use serde_json::{Value, json};
 
 use super::text::{TextRule, Verdict};
-use super::{fault, message, output, text};
-use crate::contract::attempt::{AttemptEnd, End, GuestFault, ReturnCase, Returned};
+use super::{fault, message, text};
+use super::output::{result_uri, shorten};
+use crate::contract::attempt::{Answer, AttemptEnd, End, GuestFault, ReturnCase, Returned};
 use crate::contract::ids::CallId;
 use crate::contract::limits::{LimitKind, Limits};
 use crate::contract::outcome::{Executed, Outcome};
-use crate::contract::result::{MissingGrant, ToolResult, Usage};
+use crate::contract::result::{Attachment, AttachmentKind, MissingGrant, ToolResult, Usage};
 
 /// What is known of a call besides how its last attempt ended.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +39,13 @@ pub fn settle(settling: &Settling<'_>, end: AttemptEnd) -> ToolResult {
             if result.outcome != Outcome::Success {
                 result.error_message = message::with_grants(result.error_message, &missing);
             }
+            result
+        }
+        End::Answered(answer) => settle_answered(settling, answer, &mut usage),
+        End::Lost(why) => {
+            let mut result = failed(settling, (Outcome::Unavailable, why), &missing);
+            // Better known than by the outcome alone: it had begun.
+            result.executed = Executed::Maybe;
             result
         }
         End::Guest(fault) => {
@@ -109,7 +117,38 @@ fn settle_returned(settling: &Settling<'_>, returned: Returned, usage: &mut Usag
         _ if wrapped => value.map(|value| json!({ "result": value })),
         _ => value,
     };
-    output::shorten(&mut result, settling.limits.size(LimitKind::OutputShown), mime_type);
+    shorten(&mut result, settling.limits.size(LimitKind::OutputShown), mime_type);
+    result
+}
+
+/// The answer says itself whether it is an error, and what its text is.
+fn settle_answered(settling: &Settling<'_>, answer: Answer, usage: &mut Usage) -> ToolResult {
+    let Answer { is_error, content, structured, attachments } = answer;
+    let json = structured.as_ref().map(Value::to_string).unwrap_or_default();
+    let beside: usize = attachments.iter().map(|it| it.bytes.len()).sum();
+    let answered_len = content.len() + json.len() + beside;
+    usage.bytes_out = usage.bytes_out.saturating_add(answered_len as u64);
+    if answered_len > settling.limits.size(LimitKind::OutputKept) {
+        return too_large(settling, answered_len);
+    }
+    let outcome = if is_error { Outcome::ToolError } else { Outcome::Success };
+    let words = Value::String(content.clone());
+    let mut result = ToolResult::new(settling.call_id.clone(), outcome, content);
+    result.error_message = is_error.then(|| error_words(Some(&words)));
+    result.structured = structured;
+    result.attachments = attachments;
+    let shown_max = settling.limits.size(LimitKind::OutputShown);
+    if json.len() > shown_max {
+        result.structured = None;
+        result.attachments.push(Attachment {
+            uri: result_uri(settling.call_id, result.attachments.len()),
+            kind: AttachmentKind::FullOutput,
+            mime_type: Some("application/json".to_owned()),
+            size: json.len() as u64,
+            bytes: json.into_bytes(),
+        });
+    }
+    shorten(&mut result, shown_max, "text/plain; charset=utf-8");
     result
 }
 
