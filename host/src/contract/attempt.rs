@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::approval::CallerContext;
 use super::arguments::CheckedArguments;
 use super::grants::Grants;
-use super::ids::CallId;
+use super::ids::{CallId, Digest};
 use super::limits::{LimitKind, Limits};
 use super::result::{Attachment, MissingGrant, Usage};
 use super::sink::CallSink;
@@ -50,6 +50,9 @@ pub struct Attempt {
 pub struct AskedBy {
     /// Who calls.
     pub caller: CallerContext,
+    /// The build of the tool that was looked up, checked and let through: its runner must not run
+    /// another.
+    pub digest: Digest,
     /// W3C trace context of the request, passed through.
     pub trace_parent: Option<String>,
 }

@@ -2,6 +2,8 @@
 
 mod router;
 mod tools;
+#[cfg(feature = "mcp")]
+pub mod upstream_mcp;
 
 pub use router::Router;
 pub use tools::{OutsideTools, Tools};

@@ -5,9 +5,9 @@
 
 use serde_json::{Value, json};
 
+use super::output::{result_uri, shorten};
 use super::text::{TextRule, Verdict};
 use super::{fault, message, text};
-use super::output::{result_uri, shorten};
 use crate::contract::attempt::{Answer, AttemptEnd, End, GuestFault, ReturnCase, Returned};
 use crate::contract::ids::CallId;
 use crate::contract::limits::{LimitKind, Limits};
