@@ -7,6 +7,8 @@ mod given;
 mod grants;
 mod setup;
 mod state;
+#[cfg(feature = "mcp")]
+mod upstream;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -131,6 +133,9 @@ pub struct App {
     pub host: Host,
     /// Where tools that run elsewhere come and go.
     pub tools: Arc<Tools>,
+    /// The configured MCP servers. None runs before it is started here; they end with this value.
+    #[cfg(feature = "mcp")]
+    pub upstream: crate::runners::upstream_mcp::Upstreams,
     /// The sandbox behind it.
     pub sandbox: Sandbox,
     /// Plugins of a folder that were left out; one that was named by itself stops the start.
@@ -185,9 +190,19 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         settings: engine_settings(setup),
         clock: unix_ms,
     })?;
+    #[cfg(feature = "mcp")]
+    let upstream = upstream::upstreams(setup, &tools, &bus);
     let listing = Arc::clone(&tools) as _;
     let host = Host::new(HostParts { engine, catalog, tools: listing, bus, approvals, journal });
-    Ok(App { host, tools, sandbox, failed, code_store_problem })
+    Ok(App {
+        host,
+        tools,
+        #[cfg(feature = "mcp")]
+        upstream,
+        sandbox,
+        failed,
+        code_store_problem,
+    })
 }
 
 fn own_folders(setup: &Setup) -> OwnFolders {

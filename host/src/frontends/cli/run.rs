@@ -21,7 +21,7 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     };
     let config = cli.config;
     let ended = match cli.command {
-        Command::Tools(args) => tools::run(args, config),
+        Command::Tools(args) => tools::run(args, config).await,
         Command::Inspect(args) => inspect::run(args, config),
         Command::Call(args) => call::run(args, config).await,
         Command::Batch(args) => batch::run(args, config).await,
