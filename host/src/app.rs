@@ -7,6 +7,8 @@ mod given;
 mod grants;
 mod setup;
 mod state;
+#[cfg(feature = "mcp")]
+mod upstream;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -142,6 +144,9 @@ pub struct App {
     pub tools: Arc<Tools>,
     /// Where clients that run tools of their own are taken in.
     pub clients: Clients,
+    /// The configured MCP servers. None runs before it is started here; they end with this value.
+    #[cfg(feature = "mcp")]
+    pub upstream: crate::runners::upstream_mcp::Upstreams,
     /// The sandbox behind it.
     pub sandbox: Sandbox,
     /// Plugins of a folder that were left out; one that was named by itself stops the start.
@@ -201,9 +206,20 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         clock: unix_ms,
         levels: Some(Arc::new(clients.clone())),
     })?;
+    #[cfg(feature = "mcp")]
+    let upstream = upstream::upstreams(setup, &tools, &bus);
     let listing = Arc::clone(&tools) as _;
     let host = Host::new(HostParts { engine, catalog, tools: listing, bus, approvals, journal });
-    Ok(App { host, tools, clients, sandbox, failed, code_store_problem })
+    Ok(App {
+        host,
+        tools,
+        clients,
+        #[cfg(feature = "mcp")]
+        upstream,
+        sandbox,
+        failed,
+        code_store_problem,
+    })
 }
 
 fn own_folders(setup: &Setup) -> OwnFolders {

@@ -103,6 +103,11 @@ impl Host {
         self.tools.named(name)
     }
 
+    /// Ids of everybody's tools that somebody who asked for `name` may have meant, nearest first.
+    pub fn near(&self, name: &str) -> Vec<String> {
+        self.engine.near(name)
+    }
+
     /// A number that rises whenever tools have come or gone.
     pub fn tools_revision(&self) -> watch::Receiver<u64> {
         self.tools.revision()

@@ -67,7 +67,10 @@ fn is_of_this_run(limits: &Limits, kind: LimitKind) -> bool {
 }
 
 /// The configuration's limits, under those of this run.
-fn limits(configured: &[(LimitKind, u64)], this_run: &Limits) -> Result<Limits, StartError> {
+pub(super) fn limits(
+    configured: &[(LimitKind, u64)],
+    this_run: &Limits,
+) -> Result<Limits, StartError> {
     let mut limits = this_run.clone();
     for (kind, value) in configured.iter().filter(|(kind, _)| !is_of_this_run(this_run, *kind)) {
         limits.set(*kind, *value).map_err(StartError::Limit)?;

@@ -8,6 +8,7 @@ mod plugins;
 mod rules;
 mod serving;
 mod shadowed;
+mod upstream;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -171,7 +172,8 @@ pub(super) fn build(table: &Table, known: &Known<'_>, problems: &mut Problems) -
     policy.keys = plugins::gate_keys(root);
     let state = root.text("state").map(|text| build.path(&text));
     let state = state.or_else(|| state_folder(known.surroundings));
-    build.unused(&secrets, &grants, &plugins);
+    let upstream = build.upstream(root, &plugins, &named);
+    build.unused(&secrets, &grants, &plugins, &upstream);
     build.limits_of_time(root);
     let approvals = build.approvals(root.under("approvals"));
     let audit = build.audit(root.under("audit"), state.as_deref());
@@ -189,6 +191,7 @@ pub(super) fn build(table: &Table, known: &Known<'_>, problems: &mut Problems) -
         audit,
         state,
         plugins,
+        upstream,
         grants,
         secrets,
         policy,

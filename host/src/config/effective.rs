@@ -15,7 +15,7 @@ use super::value::{Node, Table, Value};
 const SHOWN_MAX: usize = 20_000;
 
 /// Tables in which only what is set is shown, and what has a value by default.
-const CHOSEN: [&str; 3] = ["plugins.", "policy.", "secrets."];
+const CHOSEN: [&str; 4] = ["plugins.", "policy.", "secrets.", "upstream."];
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,6 +31,7 @@ pub use settings::{
     ApprovalSettings, AuditSettings, Builtins, CLI_CALLER, CallerSettings, CliApprovals, Config,
     EngineValues, ExposedSet, Finding, HttpApprovals, LimitValues, MCP_CALLER, McpApprovals,
     PluginSettings, Role, ServeSettings, TokenOrigin, TokenSettings, ToolSettings,
+    UpstreamSettings, UpstreamValue, UpstreamWay,
 };
 pub use templates::{
     DirTemplate, EnvTemplate, GrantTemplate, HostGrant, Placeholder, ResolvedDir, ResolvedGrants,

@@ -7,6 +7,7 @@ mod checks;
 mod keys;
 mod people;
 mod serving;
+mod upstream;
 
 use crate::contract::limits::{LimitKind, Unit};
 

@@ -101,6 +101,20 @@ impl Config {
         }
         (values, findings)
     }
+
+    /// The value of one secret; `variable` reads one of the environment.
+    ///
+    /// # Errors
+    /// In words that follow its name: why it has none.
+    pub fn secret_value(
+        &self,
+        name: &str,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<SecretValue, String> {
+        let secret = self.secrets.iter().find(|secret| secret.name == name);
+        let secret = secret.ok_or_else(|| "nothing of that name is among `secrets`".to_owned())?;
+        Ok(SecretValue { name: secret.name.clone(), value: secret.read(variable)? })
+    }
 }
 
 impl SecretSettings {

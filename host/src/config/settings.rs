@@ -41,6 +41,8 @@ pub struct Config {
     pub grants: GrantTemplate,
     /// The limits of every tool.
     pub limits: LimitValues,
+    /// MCP servers whose tools are offered, in the order of the file.
+    pub upstream: Vec<UpstreamSettings>,
     /// The secrets, in the order of the file.
     pub secrets: Vec<SecretSettings>,
     /// Who calls; always holds [`CLI_CALLER`] and [`MCP_CALLER`].
@@ -141,6 +143,62 @@ pub struct ToolSettings {
     pub wire_name: Option<String>,
     /// The line that names it, from 1.
     pub line: u32,
+}
+
+/// An MCP server whose tools are offered. The `gate` keys of its tools are in [`Config::policy`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamSettings {
+    /// Its name, the first half of its tools' ids.
+    pub name: PluginName,
+    /// Its number: its place in the file, from 1.
+    pub server_id: u64,
+    /// How it is spoken to.
+    pub way: UpstreamWay,
+    /// How long it may take to start and to list its tools, in milliseconds: 1,000 to 600,000.
+    pub start_timeout_ms: u64,
+    /// Calls that it is given at once: 1 to 256.
+    pub concurrency: usize,
+    /// The limits of its calls.
+    pub limits: LimitValues,
+    /// Settings of single tools.
+    pub tools: Vec<ToolSettings>,
+}
+
+/// How an MCP server is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpstreamWay {
+    /// Over the standard streams of a child process.
+    Child {
+        /// The program: a bare name, or a path that is absolute or begins at the file's folder.
+        command: PathBuf,
+        /// Its arguments.
+        args: Vec<String>,
+        /// The folder it begins in.
+        dir: PathBuf,
+        /// Its whole environment, by the variables' names.
+        env: Vec<(String, UpstreamValue)>,
+    },
+    /// Over http.
+    Http {
+        /// Where.
+        url: String,
+        /// Headers of each request, by their names.
+        headers: Vec<(String, UpstreamValue)>,
+    },
+}
+
+/// What is handed to an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpstreamValue {
+    /// This text.
+    Literal(String),
+    /// The value of a secret.
+    Secret {
+        /// One of [`Config::secrets`].
+        name: String,
+        /// What stands before it.
+        prefix: String,
+    },
 }
 
 /// One caller. A request may only narrow what stands here.

@@ -182,6 +182,11 @@ impl Engine {
         self.0.kept.list(caller, (self.0.clock)())
     }
 
+    /// See [`ToolLookup::near`].
+    pub fn near(&self, name: &str) -> Vec<String> {
+        self.0.lookup.near(name)
+    }
+
     pub(super) fn shared(&self) -> &Shared {
         &self.0
     }

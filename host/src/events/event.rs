@@ -70,6 +70,29 @@ pub enum EventKind {
         /// What it offers now.
         tools: Vec<ToolId>,
     },
+    /// An upstream MCP server answers, and its tools can be called.
+    UpstreamUp {
+        /// Its name.
+        server: PluginName,
+    },
+    /// An upstream MCP server could not be started, or went away.
+    UpstreamDown {
+        /// Its name.
+        server: PluginName,
+        /// What was wrong, escaped.
+        reason: String,
+        /// In how many milliseconds it is started again.
+        again_ms: u64,
+    },
+    /// A tool of an upstream MCP server is not offered, or not wholly as the server has it.
+    UpstreamFinding {
+        /// The server.
+        server: PluginName,
+        /// The tool's name there, escaped.
+        tool: String,
+        /// What is odd about it, escaped.
+        finding: String,
+    },
     /// A call came in; nothing has been checked yet.
     CallReceived {
         /// The name it asks for.

@@ -3,6 +3,8 @@
 pub mod client;
 mod router;
 mod tools;
+#[cfg(feature = "mcp")]
+pub mod upstream_mcp;
 
 pub use router::Router;
 pub use tools::{OutsideTools, Tools};

@@ -8,11 +8,12 @@ use super::super::check::near;
 use super::super::error::shown;
 use super::super::schema::sections_in;
 use super::super::secrets::SecretSettings;
-use super::super::settings::PluginSettings;
+use super::super::settings::{PluginSettings, UpstreamSettings};
 use super::super::templates::{
     DirTemplate, EnvTemplate, GrantTemplate, HostGrant, Lie, Template, lie,
 };
 use super::super::value::{Node, Value};
+use super::upstream::secrets_of;
 use super::{Build, Reader};
 use crate::contract::grants::DirMode;
 
@@ -136,8 +137,10 @@ impl Build<'_> {
         secrets: &[SecretSettings],
         every: &GrantTemplate,
         plugins: &[PluginSettings],
+        upstream: &[UpstreamSettings],
     ) {
-        for secret in secrets {
+        let handed = secrets_of(upstream);
+        for secret in secrets.iter().filter(|secret| !handed.contains(&secret.name.as_str())) {
             let granted = |grants: &GrantTemplate| grants.secrets.contains(&secret.name);
             let name = shown(&secret.name);
             if granted(every) || plugins.iter().any(|plugin| granted(&plugin.grants)) {

@@ -63,14 +63,14 @@ impl Build<'_> {
 }
 
 /// Whether the builtin of this name is loaded too.
-fn loads(root: Reader<'_>, name: &str) -> bool {
+pub(super) fn loads(root: Reader<'_>, name: &str) -> bool {
     match root.flag("builtins") {
         Some(all) => all,
         None => root.texts("builtins").unwrap_or_default().iter().any(|it| it == name),
     }
 }
 
-fn tools(plugin: Reader<'_>) -> Vec<ToolSettings> {
+pub(super) fn tools(plugin: Reader<'_>) -> Vec<ToolSettings> {
     let tools = plugin.each("tools").into_iter().filter_map(|(name, line, tool)| {
         let (name, wire_name) = (name.parse().ok()?, tool.text("wire_name"));
         Some(ToolSettings { name, limits: tool.limits(), wire_name, line })
@@ -80,7 +80,7 @@ fn tools(plugin: Reader<'_>) -> Vec<ToolSettings> {
 
 /// Every tool that something is set for, by its id.
 fn each_tool(root: Reader<'_>) -> Vec<(String, Reader<'_>)> {
-    let plugins = root.each("plugins").into_iter();
+    let plugins = root.each("plugins").into_iter().chain(root.each("upstream"));
     let tools = plugins.flat_map(|(plugin, _, it)| {
         it.each("tools").into_iter().map(move |(tool, _, it)| (format!("{plugin}.{tool}"), it))
     });

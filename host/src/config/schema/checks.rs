@@ -118,6 +118,37 @@ fn header(text: &str) -> Result<(), String> {
     Err("it is no name of a header".to_owned())
 }
 
+fn program(text: &str) -> Result<(), String> {
+    path(text)?;
+    if text.trim() != text {
+        return Err("white space stands round it; arguments are for `args`".to_owned());
+    }
+    Ok(())
+}
+
+fn value(text: &str) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err("it can't hold NUL".to_owned());
+    }
+    Ok(())
+}
+
+/// An absolute http address (RFC 3986) without a name or password, which would be shown.
+fn url(text: &str) -> Result<(), String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let Some(rest) = rest else {
+        return Err("it begins with neither `http://` nor `https://`".to_owned());
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Err("a name or a password belongs into `headers`, by a secret".to_owned());
+    }
+    if text.contains('#') || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("it holds what an address can't hold".to_owned());
+    }
+    host(authority)
+}
+
 fn address(text: &str) -> Result<(), String> {
     let known = text.parse::<std::net::SocketAddr>().map(drop);
     known.map_err(|_error| "it is no address with a port, such as `127.0.0.1:8808`".to_owned())
@@ -167,6 +198,9 @@ pub(super) const WIRE_NAME: Text = Text { what: "a name for models", check: wire
 pub(super) const NAME: Text = Text { what: "a name", check: name };
 pub(super) const WORDS: Text = Text { what: "a text", check: any };
 pub(super) const GLOB: Text = Text { what: "a pattern", check: glob };
+pub(super) const PROGRAM: Text = Text { what: "a program", check: program };
+pub(super) const VALUE: Text = Text { what: "a text", check: value };
+pub(super) const URL: Text = Text { what: "an address", check: url };
 pub(super) const ADDRESS: Text = Text { what: "an address with a port", check: address };
 pub(super) const AUTHORITY: Text = Text { what: "a host", check: authority };
 pub(super) const ORIGIN: Text = Text { what: "an origin", check: web_origin };

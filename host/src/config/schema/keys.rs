@@ -5,7 +5,7 @@
 use super::checks::{
     FOLDER, GUEST, HOST, METHOD, NAME, PATH, PLUGIN, TEMPLATE, TOOL, VARIABLE, WIRE_NAME,
 };
-use super::{Default, Key, Kind, Map, Section, calls, people, serving};
+use super::{Default, Key, Kind, Map, Section, calls, people, serving, upstream};
 
 pub(in crate::config) static ROOT: Section = Section {
     about: "One file, `belljar.toml`. What it doesn't say has the default that stands here. Paths \
@@ -42,6 +42,12 @@ pub(in crate::config) static ROOT: Section = Section {
             kind: Kind::Map(&PLUGINS),
             default: Default::Words("none but the builtins"),
             about: "Plugins by name: components to load, and settings for builtins.",
+        },
+        Key {
+            name: "upstream",
+            kind: Kind::Map(&upstream::UPSTREAM),
+            default: Default::Words("none"),
+            about: "MCP servers by name, whose tools are offered as belljar's own.",
         },
         Key {
             name: "secrets",
@@ -137,7 +143,7 @@ static ONE_PLUGIN: Section = Section {
     ],
 };
 
-static TOOLS: Map =
+pub(super) static TOOLS: Map =
     Map { placeholder: "TOOL", name: TOOL, value: Kind::Table(&ONE_TOOL), hidden: false };
 
 static ONE_TOOL: Section = Section {

@@ -17,7 +17,9 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::screen::Screen;
 use super::show::tell;
-use super::start::{Warned, configuration, limits, redactor, setup, start};
+use super::start::{
+    Warned, configuration, leave_servers, limits, reach_servers, redactor, setup, start,
+};
 use super::watch::Watcher;
 use crate::Host;
 use crate::app::Setup;
@@ -25,8 +27,8 @@ use crate::contract::escape::clipped_line;
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::outcome::Outcome;
 use crate::contract::result::ToolResult;
+use crate::engine::ports::FoundTool;
 use crate::host::{Renamed, unique_ids};
-use crate::registry::Catalog;
 use input::{Line, read_lines};
 use line::{Request, read_request};
 use output::{Printer, Told};
@@ -50,8 +52,9 @@ pub(super) async fn run(args: BatchArgs, config: Option<PathBuf>) -> Result<Exit
     let lines = read_lines(&args.file)?;
     let setup = setup(config, args.plugins, args.grants, limits);
     let app = start(&Setup { approver: asking.approver.clone(), ..setup })?;
-    let catalog = app.host.catalog();
-    let planned = plan(lines, &caller.among(catalog), catalog);
+    reach_servers(&app, None).await;
+    let tools = app.host.tools();
+    let planned = plan(lines, &caller.among(&tools), &tools);
 
     let watcher = planned.watcher().redacting(redactor);
     let mut attendant = Attendant::new(&app.host, watcher, Arc::clone(&screen))?;
@@ -62,6 +65,7 @@ pub(super) async fn run(args: BatchArgs, config: Option<PathBuf>) -> Result<Exit
     if let Ok(outcomes) = &printed {
         outcomes.iter().find_map(|outcome| asking.remark(*outcome)).into_iter().for_each(tell);
     }
+    leave_servers(&app).await;
     attendant.close(&app.host).await;
     printed.map(|outcomes| gravest(&outcomes))
 }
@@ -118,7 +122,7 @@ impl Planned {
     }
 }
 
-fn plan(lines: Vec<Line>, caller: &Caller, catalog: &Catalog) -> Planned {
+fn plan(lines: Vec<Line>, caller: &Caller, tools: &[FoundTool]) -> Planned {
     let numbers: Vec<usize> = lines.iter().map(|line| line.number).collect();
     let requests: Vec<Request> = lines.into_iter().map(read_request).collect();
     let came: Vec<Option<&str>> = requests.iter().map(|it| it.call_id.as_deref()).collect();
@@ -127,7 +131,7 @@ fn plan(lines: Vec<Line>, caller: &Caller, catalog: &Catalog) -> Planned {
     let mut planned = Planned { calls: Vec::new(), refused: Vec::new() };
     for (place, (request, id)) in requests.into_iter().zip(made.ids).enumerate() {
         match request.asked {
-            Ok(asked) => planned.calls.push((place, asked.call(id, caller, catalog))),
+            Ok(asked) => planned.calls.push((place, asked.call(id, caller, tools))),
             Err(why) => {
                 let result = ToolResult::refused(id, Outcome::InvalidArguments, why);
                 planned.refused.push((place, result));

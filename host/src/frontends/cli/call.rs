@@ -15,7 +15,9 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::screen::Screen;
 use super::show::{print, print_json, tell};
-use super::start::{Warned, configuration, limits, redactor, setup, start};
+use super::start::{
+    Warned, configuration, leave_servers, limits, reach_servers, redactor, setup, start,
+};
 use super::watch::{Detail, Watcher};
 use crate::app::Setup;
 use crate::contract::ids::CallId;
@@ -33,12 +35,12 @@ pub(super) async fn run(args: CallArgs, config: Option<PathBuf>) -> Result<Exit,
     let arguments = fetch(args.arguments)?;
     let setup = setup(config, args.plugins, args.grants, limits);
     let app = start(&Setup { approver: asking.approver.clone(), ..setup })?;
-    let catalog = app.host.catalog();
-    let tool = catalog.tool(&args.tool);
+    reach_servers(&app, Some(&args.tool)).await;
+    let tool = app.host.tool(&args.tool);
     let name = tool.map_or_else(|| args.tool.clone(), |tool| tool.descriptor.id.to_string());
     let detail = if args.trace { Detail::Trace } else { Detail::Words };
 
-    let mut call = caller.among(catalog).call(fresh_id()?, args.tool, arguments);
+    let mut call = caller.among(&app.host.tools()).call(fresh_id()?, args.tool, arguments);
     call.idempotency_key = args.idempotency_key;
     let watcher = Watcher::new(&name, detail).redacting(redactor);
     let mut attendant = Attendant::new(&app.host, watcher, screen)?;
@@ -47,6 +49,7 @@ pub(super) async fn run(args: CallArgs, config: Option<PathBuf>) -> Result<Exit,
     let Some(ended) = attendant.until(running).await else { return Ok(Exit::Interrupted) };
     let result = ended.map_err(|error| CliError::Machine(format!("the call was lost: {error}")))?;
     let shown = show(&result, args.json, detail, &asking);
+    leave_servers(&app).await;
     attendant.close(&app.host).await;
     shown.map(|()| Exit::of_outcome(result.outcome))
 }

@@ -10,8 +10,8 @@ use crate::contract::approval::CallerContext;
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::CallId;
 use crate::contract::invocation::{ApprovalMode, PermissionLevel, ToolInvocation};
+use crate::engine::ports::FoundTool;
 use crate::gate::{Pattern, narrow_level};
-use crate::registry::Catalog;
 
 /// Callers that are named where one isn't known.
 const NAMED_MAX: usize = 5;
@@ -62,9 +62,9 @@ impl Caller {
 
     /// The same with the ids of the tools that its globs match. A tool that is loaded later is none
     /// of them.
-    pub(super) fn among(mut self, catalog: &Catalog) -> Self {
+    pub(super) fn among(mut self, tools: &[FoundTool]) -> Self {
         self.tools = self.globs.as_ref().map(|globs| {
-            let ids = catalog.descriptors().map(|tool| tool.id.to_string());
+            let ids = tools.iter().map(|tool| tool.descriptor.id.to_string());
             ids.filter(|id| globs.iter().any(|glob| glob.admits(id))).collect()
         });
         self

@@ -12,13 +12,14 @@ use super::caller::Caller;
 use super::error::CliError;
 use super::exit::Exit;
 use super::show::{print_json_pretty, tell};
-use super::start::{looking, setup, start};
+use super::start::{leave_servers, looking, reach_servers, setup, start};
 use crate::contract::descriptor::ToolDescriptor;
 use crate::contract::escape::clipped_line;
 use crate::contract::invocation::ApprovalMode;
 use crate::contract::limits::Limits;
+use crate::engine::ports::FoundTool;
 use crate::frontends::export::{Exported, Finding, FindingKind, Format, Strict, definitions};
-use crate::registry::Catalog;
+use crate::host::Host;
 
 /// Findings that are told one by one.
 const TOLD_MAX: usize = 200;
@@ -70,15 +71,18 @@ fn format() -> impl TypedValueParser<Value = Format> {
 }
 
 /// Prints the definitions.
-pub(super) fn run(args: ExportArgs, config: Option<PathBuf>) -> Result<Exit, CliError> {
+pub(super) async fn run(args: ExportArgs, config: Option<PathBuf>) -> Result<Exit, CliError> {
     let config = looking(config)?;
     let caller = CallerArgs { name: args.caller, ..CallerArgs::default() };
     let caller = Caller::new(&caller, &config, ApprovalMode::Deny)?;
     let grants = GrantArgs { dirs: Vec::new(), env: Vec::new() };
     let app = start(&setup(config, args.plugins, grants, Limits::default()))?;
-    let catalog = app.host.catalog();
-    let allowed = caller.among(catalog).tools;
-    let tools = chosen(catalog, &args.tools, allowed.as_deref())?;
+    reach_servers(&app, None).await;
+    let tools = app.host.tools();
+    // What they offer is known now, and nothing of it is called.
+    leave_servers(&app).await;
+    let allowed = caller.among(&tools).tools;
+    let tools = chosen(&app.host, &tools, &args.tools, allowed.as_deref())?;
     let strict = if args.strict { Strict::On } else { Strict::Off };
     let exported = definitions(tools, args.format, strict);
     if args.json {
@@ -91,9 +95,10 @@ pub(super) fn run(args: ExportArgs, config: Option<PathBuf>) -> Result<Exit, Cli
     Ok(if left_out && !args.tools.is_empty() { Exit::Refused } else { Exit::Success })
 }
 
-/// The tools that are named, or all that the caller may call, in the catalog's order.
+/// The tools that are named, or all that the caller may call, by id.
 fn chosen<'c>(
-    catalog: &'c Catalog,
+    host: &Host,
+    tools: &'c [FoundTool],
     names: &[String],
     allowed: Option<&[String]>,
 ) -> Result<Vec<&'c ToolDescriptor>, CliError> {
@@ -102,10 +107,10 @@ fn chosen<'c>(
         let is_plugin = tool.id.plugin.as_str() == name;
         is_plugin || tool.wire_name == name || tool.id.to_string() == name
     };
-    let all = || catalog.descriptors().map(AsRef::as_ref);
+    let all = || tools.iter().map(|tool| tool.descriptor.as_ref());
     for name in names {
         if !all().any(|tool| means(name, tool)) {
-            return Err(unknown(catalog, name));
+            return Err(unknown(host, name));
         }
         if !all().any(|tool| means(name, tool) && may(tool)) {
             let name = clipped_line(name, PART_MAX_LEN);
@@ -116,8 +121,8 @@ fn chosen<'c>(
     Ok(all().filter(|tool| may(tool) && named(tool)).collect())
 }
 
-fn unknown(catalog: &Catalog, name: &str) -> CliError {
-    let near: Vec<_> = catalog.near(name).iter().map(|id| format!("`{id}`")).collect();
+fn unknown(host: &Host, name: &str) -> CliError {
+    let near: Vec<_> = host.near(name).iter().map(|id| format!("`{id}`")).collect();
     let near = match near.as_slice() {
         [] => "`belljar tools` lists them".to_owned(),
         near => format!("near it are {}", near.join(", ")),

@@ -15,7 +15,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::parse::{ArgumentSource, parse_arguments};
 use super::show::{print, print_json_pretty, tell};
-use super::start::{looking, setup, start};
+use super::start::{looking, reach_servers, setup, start};
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::CallId;
 use crate::contract::invocation::{ApprovalMode, PermissionLevel};
@@ -87,11 +87,11 @@ pub(super) async fn run(args: PolicyArgs, config: Option<PathBuf>) -> Result<Exi
     let named = CallerArgs { name: args.caller, level: args.level, ..CallerArgs::default() };
     let caller = Caller::new(&named, &config, ApprovalMode::Deny)?;
     let app = start(&setup(config, args.plugins, args.grants, limits))?;
-    let catalog = app.host.catalog();
-    let named = catalog.tool(&args.tool);
+    reach_servers(&app, Some(&args.tool)).await;
+    let named = app.host.tool(&args.tool);
     let tool = named.map_or_else(|| args.tool.clone(), |tool| tool.descriptor.id.to_string());
     let id: CallId = "explain".parse().map_err(|error| CliError::Machine(format!("{error}")))?;
-    let call = caller.among(catalog).call(id, args.tool, arguments);
+    let call = caller.among(&app.host.tools()).call(id, args.tool, arguments);
     let explanation = match app.host.explain(&call).await {
         Ok(explanation) => explanation,
         Err(ended) => {

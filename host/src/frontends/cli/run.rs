@@ -22,7 +22,7 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     };
     let config = cli.config;
     let ended = match cli.command {
-        Command::Tools(args) => tools::run(args, config),
+        Command::Tools(args) => tools::run(args, config).await,
         Command::Inspect(args) => inspect::run(args, config),
         Command::Call(args) => call::run(args, config).await,
         Command::Batch(args) => batch::run(args, config).await,
@@ -32,7 +32,7 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Policy(args) => policy::run(args, config).await,
         Command::Config(args) => config_file::run(args, config),
         Command::Doctor(args) => doctor::run(args, config).await,
-        Command::Export(args) => export::run(args, config),
+        Command::Export(args) => export::run(args, config).await,
     };
     ended.unwrap_or_else(|error| report(&error))
 }

@@ -73,6 +73,31 @@ pub(super) fn start(setup: &Setup) -> Result<App, CliError> {
     Ok(app)
 }
 
+/// Starts the MCP servers and waits until each has answered or failed. Where a tool is named that
+/// is there already, none is needed and none is started.
+#[cfg(feature = "mcp")]
+pub(super) async fn reach_servers(app: &App, tool: Option<&str>) {
+    if tool.is_some_and(|name| app.host.tool(name).is_some()) {
+        return;
+    }
+    app.upstream.start();
+    app.upstream.settled().await;
+}
+
+/// Without MCP there is no server to reach.
+#[cfg(not(feature = "mcp"))]
+pub(super) async fn reach_servers(_app: &App, _tool: Option<&str>) {}
+
+/// Ends the MCP servers, as far as any runs.
+#[cfg(feature = "mcp")]
+pub(super) async fn leave_servers(app: &App) {
+    app.upstream.end().await;
+}
+
+/// Without MCP there is no server to end.
+#[cfg(not(feature = "mcp"))]
+pub(super) async fn leave_servers(_app: &App) {}
+
 /// The operator's limits.
 pub(super) fn limits(args: &LimitArgs) -> Result<Limits, CliError> {
     let mut limits = Limits::default();

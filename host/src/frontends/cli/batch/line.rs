@@ -12,10 +12,10 @@ use crate::contract::arguments::{ArgumentBounds, ArgumentsError, parse};
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::CallId;
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
+use crate::engine::ports::FoundTool;
 use crate::frontends::cli::args::LEVELS;
 use crate::frontends::cli::caller::Caller;
 use crate::gate::{narrow_level, narrow_tools};
-use crate::registry::Catalog;
 
 /// What a line may say.
 const MEMBERS: &[&str] = &[
@@ -68,14 +68,14 @@ pub(super) struct Asked {
 
 impl Asked {
     /// The call of `caller`, narrowed by the line.
-    pub(super) fn call(self, id: CallId, caller: &Caller, catalog: &Catalog) -> ToolInvocation {
+    pub(super) fn call(self, id: CallId, caller: &Caller, tools: &[FoundTool]) -> ToolInvocation {
         let mut call = caller.call(id, self.tool_name, self.arguments_json);
         call.permission_level = narrow_level(call.permission_level, self.level);
         // The caller's set holds ids, and a name of the line may be a wire name.
         let ids = self.allowed_tools.map(|names| {
-            let id = |name: String| match catalog.tool(&name) {
-                Some(tool) => tool.descriptor.id.to_string(),
-                None => name,
+            let id = |name: String| {
+                let mut wired = tools.iter().filter(|tool| tool.descriptor.wire_name == name);
+                wired.next().map_or(name, |tool| tool.descriptor.id.to_string())
             };
             names.into_iter().map(id).collect::<Vec<_>>()
         });

@@ -107,7 +107,7 @@ fn a_line_only_narrows_level_and_tools() {
     caller.tools = Some(vec!["a.b".to_owned(), "a.c".to_owned()]);
     let call = |line: Value| {
         let asked = asked(&line);
-        asked.call("c".parse().unwrap(), &caller, &Catalog::default())
+        asked.call("c".parse().unwrap(), &caller, &[])
     };
     let wide = call(json!({
         "toolName": "a.b", "permissionLevel": "FULL", "allowedTools": ["a.b", "z.z"],

@@ -1,0 +1,132 @@
+//! A server as a child process: its own group, its own environment, and an end for certain.
+//!
+//! Speaks no protocol.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::{Instant, sleep};
+
+use super::error::UpstreamError;
+use super::spec::ChildSpec;
+use crate::contract::escape::clipped_line;
+use crate::contract::ids::PluginName;
+use crate::events::Redactor;
+
+/// How long a child may take to end once its input is closed, and again once it is told to.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often it is looked at while it ends.
+const LOOK: Duration = Duration::from_millis(10);
+/// Most bytes of one line of its standard error that are read as one, and that are logged.
+const NOTE_READ_MAX: usize = 4 << 10;
+const NOTE_SHOWN_MAX: usize = 500;
+/// Lines of its standard error that are logged.
+const NOTES_MAX: usize = 10_000;
+
+/// A child that ends with this value, with everything in its process group.
+pub(super) struct Process {
+    child: Child,
+    group: Option<Pid>,
+}
+
+/// Starts a child. Its standard error goes to the log.
+pub(super) fn start(
+    server: &PluginName,
+    spec: &ChildSpec,
+    redactor: &Redactor,
+) -> Result<(Process, (ChildStdout, ChildStdin)), UpstreamError> {
+    let failed = |reason| UpstreamError::Spawn {
+        program: clipped_line(&spec.program.to_string_lossy(), 300),
+        reason,
+    };
+    let mut child = Command::new(&spec.program)
+        .args(&spec.args)
+        .current_dir(&spec.dir)
+        .env_clear()
+        .envs(spec.env.iter().map(|(name, value)| (name, value.expose())))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A signal from the terminal is for belljar, which ends its children itself.
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(failed)?;
+    let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    let streams = (child.stdout.take(), child.stdin.take(), child.stderr.take());
+    let process = Process { child, group };
+    let (Some(stdout), Some(stdin), Some(stderr)) = streams else {
+        return Err(failed(std::io::Error::other("it has no streams")));
+    };
+    tokio::spawn(log(server.clone(), stderr, redactor.clone()));
+    Ok((process, (stdout, stdin)))
+}
+
+impl Process {
+    /// Ends it: waits for it to go by itself, then tells it to, then kills its whole group. Its
+    /// input must be closed. How it ended, in words that follow "it".
+    pub(super) async fn end(&mut self) -> Option<String> {
+        let group = self.group.take()?;
+        let by_itself = exits(group, GRACE).await;
+        if !by_itself {
+            let _gone = kill_process_group(group, Signal::TERM);
+            exits(group, GRACE).await;
+        }
+        // Not waited for yet, so that the number still is its own.
+        let _gone = kill_process_group(group, Signal::KILL);
+        let status = self.child.wait().await.ok()?;
+        by_itself.then(|| format!("it ended with {status}"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(group) = self.group.take() {
+            let _gone = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// Whether it exits in time. Leaves it to be waited for.
+async fn exits(group: Pid, time: Duration) -> bool {
+    let until = Instant::now() + time;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    loop {
+        match waitid(WaitId::Pid(group), options) {
+            Ok(None) if Instant::now() < until => sleep(LOOK).await,
+            Ok(None) => return false,
+            Ok(Some(_)) | Err(_) => return true,
+        }
+    }
+}
+
+/// Logs what a child writes to its standard error, line by line, and reads on past the bound: a
+/// full pipe would stop it.
+async fn log(server: PluginName, stderr: ChildStderr, redactor: Redactor) {
+    let mut read = BufReader::with_capacity(NOTE_READ_MAX, stderr);
+    let (mut line, mut lines) = (Vec::new(), 0_usize);
+    while let Ok(available) = read.fill_buf().await {
+        let ended = available.is_empty();
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let room = NOTE_READ_MAX.saturating_sub(line.len());
+        let taken = end.unwrap_or(available.len()).min(room);
+        line.extend(available.iter().take(taken));
+        let whole = ended || end == Some(taken) || line.len() >= NOTE_READ_MAX;
+        read.consume(if end == Some(taken) { taken + 1 } else { taken });
+        if whole {
+            if lines < NOTES_MAX && !line.is_empty() {
+                lines += 1;
+                let text = String::from_utf8_lossy(&line);
+                let text = clipped_line(&redactor.text(&text), NOTE_SHOWN_MAX);
+                tracing::info!("the server `{server}` says: {text}");
+            }
+            line.clear();
+        }
+        if ended {
+            return;
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! From what a server says of a tool to a descriptor, or the reason why there is none.
+//!
+//! Every word of the server is a claim. What is wrong with one tool leaves the others alone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rmcp::model::{Implementation, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+use super::schema::Schema;
+use super::spec::UpstreamServer;
+use crate::contract::arguments::{ArgumentCheck, canonical};
+use crate::contract::descriptor::{
+    Isolation, ParallelRule, PluginIdentity, ToolDescriptor, ToolExecutor, ToolSource,
+};
+use crate::contract::effects::{Effect, Effects};
+use crate::contract::grants::ToolGrants;
+use crate::contract::ids::{Digest, ToolId, ToolName};
+use crate::contract::limits::Limits;
+use crate::engine::ports::FoundTool;
+use crate::registry::wire_name;
+
+/// Descriptions longer than this are cut by some clients (MC-10).
+const DESCRIPTION_WARN_LEN: usize = 1 << 10;
+/// Most bytes of a description.
+const DESCRIPTION_MAX_LEN: usize = 16 << 10;
+/// Most bytes of a title, and of a server's version.
+const TITLE_MAX_LEN: usize = 256;
+
+/// A tool with what its runner needs of it.
+pub(super) struct Described {
+    pub(super) found: FoundTool,
+    pub(super) original: String,
+    pub(super) output: Option<Arc<Schema>>,
+}
+
+/// Something odd about a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Odd {
+    /// Its name on the server, unescaped.
+    pub(super) tool: String,
+    /// In one sentence.
+    pub(super) finding: String,
+}
+
+/// Describes all tools of a server.
+pub(super) fn describe(
+    server: &UpstreamServer,
+    says: Option<&Implementation>,
+    tools: Vec<Tool>,
+) -> (Vec<Described>, Vec<Odd>) {
+    let (mut described, mut odd) = (Vec::new(), Vec::new());
+    let identity = json!({
+        "server": server.identity(),
+        "name": says.map(|it| &it.name),
+        "version": says.map(|it| &it.version),
+    });
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    for tool in &tools {
+        *uses.entry(alike(&tool.name)).or_default() += 1;
+    }
+    for tool in tools {
+        let name = tool.name.to_string();
+        let mut find = |finding: String| odd.push(Odd { tool: name.clone(), finding });
+        if uses.get(&alike(&name)).is_some_and(|uses| *uses > 1) {
+            find("it is left out: another tool of the server has the same name here".to_owned());
+            continue;
+        }
+        match one(server, &identity, says, tool, &mut find) {
+            Ok(tool) => described.push(tool),
+            Err(reason) => find(format!("it is left out: {reason}")),
+        }
+    }
+    let has =
+        |name: &String| described.iter().any(|it| it.found.descriptor.id.tool.as_str() == name);
+    let unknown = server.tools.keys().filter(|name| !has(name)).map(|name| Odd {
+        tool: name.clone(),
+        finding: "the configuration names it, and the server offers none of that name".to_owned(),
+    });
+    odd.extend(unknown);
+    (described, odd)
+}
+
+fn one(
+    server: &UpstreamServer,
+    identity: &Value,
+    says: Option<&Implementation>,
+    tool: Tool,
+    find: &mut impl FnMut(String),
+) -> Result<Described, String> {
+    let id = ToolId { plugin: server.name.clone(), tool: folded(&tool.name)? };
+    let said = serde_json::to_value(&tool).map_err(|error| error.to_string())?;
+    let digest = canonical::to_string(&json!({ "server": identity, "tool": said }));
+    let description = tool.description.as_deref().unwrap_or_default();
+    if description.len() > DESCRIPTION_MAX_LEN {
+        return Err(format!("its description has more than {DESCRIPTION_MAX_LEN} bytes"));
+    }
+    if description.len() > DESCRIPTION_WARN_LEN {
+        find(format!("its description has {} bytes, which some clients cut", description.len()));
+    }
+    if tool.input_schema.get("type") != Some(&json!("object")) {
+        return Err("its schema isn't that of an object".to_owned());
+    }
+    let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its schema {why}"))?;
+    let output = match &tool.output_schema {
+        None => None,
+        Some(schema) => {
+            Some(Schema::compile(schema).map_err(|why| format!("its output schema {why}"))?)
+        }
+    };
+    let settings = server.tools.get(id.tool.as_str());
+    let title = tool.title.clone().or_else(|| tool.annotations.as_ref()?.title.clone());
+    let descriptor = ToolDescriptor {
+        wire_name: settings.and_then(|it| it.wire_name.clone()).unwrap_or_else(|| wire_name(&id)),
+        title: title.filter(|title| title.len() <= TITLE_MAX_LEN),
+        documented: !description.is_empty(),
+        description: match description {
+            "" => format!("The tool `{}` of the MCP server `{}`.", id.tool, server.name),
+            said => said.to_owned(),
+        },
+        source: ToolSource::Mcp,
+        executor: ToolExecutor::McpServer,
+        isolation: Isolation::None,
+        server_id: Some(server.server_id),
+        original_name: Some(tool.name.to_string()),
+        plugin: PluginIdentity {
+            name: server.name.clone(),
+            version: says.map(|it| it.version.clone()).filter(|it| it.len() <= TITLE_MAX_LEN),
+            digest: Digest::of(digest.as_bytes()),
+        },
+        id,
+        input_schema: Value::Object(tool.input_schema.as_ref().clone()),
+        output_schema: tool
+            .output_schema
+            .as_deref()
+            .filter(|it| it.get("type") == Some(&json!("object")))
+            .map(|it| Value::Object(it.clone())),
+        examples: Vec::new(),
+        effects: effects(tool.annotations.as_ref()),
+        needs: Vec::new(),
+        parallel: ParallelRule { sequential: false, locks: Vec::new() },
+        requires_approval: false,
+        limits: limits(server, settings.map_or(&[], |it| &it.limits))?,
+    };
+    let found = FoundTool {
+        descriptor: Arc::new(descriptor),
+        check: Arc::new(input) as Arc<dyn ArgumentCheck>,
+        grants: ToolGrants::Fixed(Arc::default()),
+        owner: None,
+    };
+    Ok(Described { found, original: tool.name.into_owned(), output: output.map(Arc::new) })
+}
+
+fn limits(
+    server: &UpstreamServer,
+    own: &[(crate::contract::limits::LimitKind, u64)],
+) -> Result<Limits, String> {
+    let mut limits = server.limits.clone();
+    for (kind, value) in own {
+        limits.set(*kind, *value).map_err(|error| error.to_string())?;
+    }
+    Ok(limits)
+}
+
+/// The name here: words of ASCII letters and digits with single hyphens between.
+fn folded(original: &str) -> Result<ToolName, String> {
+    let separates = |c: char| "_-./: ".contains(c);
+    if original.len() > 512 || !original.chars().all(|c| c.is_ascii_alphanumeric() || separates(c))
+    {
+        return Err("its name holds more than ASCII letters, digits and `_-./: `".to_owned());
+    }
+    let words: Vec<_> = original.split(separates).filter(|word| !word.is_empty()).collect();
+    words.join("-").parse().map_err(|error: crate::contract::ids::IdError| error.to_string())
+}
+
+/// What two names have in common that a model could take for one another.
+fn alike(original: &str) -> String {
+    match folded(original) {
+        Ok(name) => name.as_str().to_ascii_lowercase(),
+        Err(_) => original.to_owned(),
+    }
+}
+
+/// What a server says of a tool's effects, with the protocol's own defaults where it says nothing.
+/// Nothing of it is proven, so no policy may rely on it.
+fn effects(said: Option<&ToolAnnotations>) -> Effects {
+    let said = said.cloned().unwrap_or_default();
+    let or = |hint: Option<bool>, cautious| match hint {
+        Some(value) => Effect::claimed(value),
+        None => Effect::assumed(cautious),
+    };
+    let read_only = or(said.read_only_hint, false);
+    Effects {
+        read_only,
+        cannot_write_files: if read_only.value { read_only } else { Effect::assumed(false) },
+        closed_world: or(said.open_world_hint.map(|open| !open), false),
+        deterministic: Effect::assumed(false),
+        destructive: match read_only.value {
+            true => Effect::claimed(false),
+            false => or(said.destructive_hint, true),
+        },
+        idempotent: or(said.idempotent_hint, false),
+    }
+}
+
+#[cfg(test)]
+mod tests;

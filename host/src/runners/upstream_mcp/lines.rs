@@ -1,0 +1,173 @@
+//! MCP over the standard streams of a child: one message a line, each of bounded length.
+//!
+//! Knows no method. A line that is too long is never held: where it can be told whose answer it is,
+//! that call alone fails; else the server goes.
+
+use std::sync::Arc;
+
+use rmcp::RoleClient;
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::Mutex;
+
+use super::child::Process;
+use super::head::id_in_head;
+use super::link::{Link, Spoilt};
+
+/// Lines of a connection that are no messages; a banner has a few.
+const UNREADABLE_MAX: usize = 1_000;
+
+/// One child's streams.
+pub(super) struct Lines {
+    read: BufReader<ChildStdout>,
+    line: Vec<u8>,
+    /// The rest of a line that is too long is thrown away.
+    discarding: bool,
+    line_max: usize,
+    unreadable: usize,
+    write: Arc<Mutex<Option<ChildStdin>>>,
+    process: Process,
+    link: Arc<Link>,
+}
+
+/// What reading came to.
+enum Read {
+    Line,
+    Overlong,
+    End,
+}
+
+impl Lines {
+    pub(super) fn new(
+        process: Process,
+        (read, write): (ChildStdout, ChildStdin),
+        line_max: usize,
+        link: Arc<Link>,
+    ) -> Self {
+        Self {
+            read: BufReader::new(read),
+            line: Vec::new(),
+            discarding: false,
+            line_max,
+            unreadable: 0,
+            write: Arc::new(Mutex::new(Some(write))),
+            process,
+            link,
+        }
+    }
+
+    /// Reads on to the end of a line. Safe to drop at its await: what was read stays in `line`.
+    async fn read_line(&mut self) -> Read {
+        loop {
+            let Ok(available) = self.read.fill_buf().await else { return Read::End };
+            if available.is_empty() {
+                return Read::End;
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(available.len(), |end| end + 1);
+            let was_discarding = self.discarding;
+            let mut overlong = false;
+            if !was_discarding {
+                let room = self.line_max.saturating_sub(self.line.len());
+                overlong = taken > room;
+                self.line.extend(available.iter().take(taken.min(room)));
+            }
+            self.read.consume(taken);
+            self.discarding = (was_discarding || overlong) && end.is_none();
+            if overlong {
+                return Read::Overlong;
+            }
+            if end.is_some() && !was_discarding {
+                return Read::Line;
+            }
+        }
+    }
+
+    /// The message of a whole line; `None` where it is none that anybody waits for.
+    fn message(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let line = self.line.trim_ascii();
+        if line.is_empty() {
+            return None;
+        }
+        match serde_json::from_slice(line) {
+            Ok(message) => Some(message),
+            Err(_) => {
+                self.unreadable += 1;
+                id_in_head(line).map(|id| self.spoilt(id, Spoilt::Unreadable))
+            }
+        }
+    }
+
+    /// Stands for an answer that can't be handed on.
+    fn spoilt(&self, id: RequestId, how: Spoilt) -> RxJsonRpcMessage<RoleClient> {
+        self.link.spoil(id.clone(), how);
+        let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, "the answer was spoilt", None);
+        JsonRpcMessage::error(error, Some(id))
+    }
+}
+
+impl Transport<RoleClient> for Lines {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let write = Arc::clone(&self.write);
+        async move {
+            let mut line = serde_json::to_vec(&item)?;
+            line.push(b'\n');
+            let mut write = write.lock().await;
+            let Some(write) = write.as_mut() else {
+                return Err(std::io::ErrorKind::NotConnected.into());
+            };
+            write.write_all(&line).await?;
+            write.flush().await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            match self.read_line().await {
+                Read::End => return None,
+                Read::Line => {
+                    let message = self.message();
+                    self.line.clear();
+                    // A long answer must not hold its memory for as long as the server lives.
+                    self.line.shrink_to(64 << 10);
+                    if message.is_some() {
+                        return message;
+                    }
+                    if self.unreadable > UNREADABLE_MAX {
+                        self.link.tell_why("what it writes to its standard output is no MCP");
+                        return None;
+                    }
+                }
+                Read::Overlong => {
+                    let id = id_in_head(&self.line);
+                    self.line = Vec::new();
+                    let Some(id) = id else {
+                        let max = self.line_max;
+                        self.link.tell_why(format!("it wrote a line of more than {max} bytes"));
+                        return None;
+                    };
+                    return Some(self.spoilt(id, Spoilt::Overlong(self.line_max)));
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        // Whoever still writes holds the lock, and a child that doesn't read must end all the same.
+        if let Ok(mut write) = self.write.try_lock() {
+            drop(write.take());
+        }
+        if let Some(why) = self.process.end().await {
+            self.link.tell_why(why);
+        }
+        Ok(())
+    }
+}

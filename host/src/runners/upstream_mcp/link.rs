@@ -1,0 +1,196 @@
+//! What the two ends of a connection tell each other beside the protocol: the transport, which
+//! sees every message, and whoever waits for an answer.
+//!
+//! Every message of the server passes [`Watched`] first. It takes out what the host acts on itself,
+//! in order and without a task for each, and bounds what a server may ask for.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::RoleClient;
+use rmcp::model::{JsonRpcMessage, ProgressNotificationParam, ProgressToken, RequestId};
+use rmcp::model::{ServerNotification, ServerRequest};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::contract::sink::{CallSink, Progress};
+
+/// Requests of a server that belljar hasn't answered yet. A server that doesn't read the answers
+/// would otherwise fill the host's memory with them.
+const ASKED_MAX: usize = 64;
+
+/// Why an answer can't be handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spoilt {
+    /// Longer than this many bytes.
+    Overlong(usize),
+    /// No message of the protocol.
+    Unreadable,
+}
+
+/// One connection's notes.
+#[derive(Default)]
+pub(super) struct Link {
+    /// Cancelled once the server can't be heard any more.
+    pub(super) gone: CancellationToken,
+    /// Told when the server says that its tools have changed.
+    pub(super) changed: Notify,
+    asked: AtomicUsize,
+    why: Mutex<Option<String>>,
+    progress: Mutex<HashMap<ProgressToken, Arc<dyn CallSink>>>,
+    spoilt: Mutex<HashMap<RequestId, Spoilt>>,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Link {
+    /// Says why it went away; the first reason stands.
+    pub(super) fn tell_why(&self, why: impl Into<String>) {
+        held(&self.why).get_or_insert_with(|| why.into());
+    }
+
+    /// Why it went away.
+    pub(super) fn why(&self) -> String {
+        held(&self.why).clone().unwrap_or_else(|| "it closed the connection".to_owned())
+    }
+
+    /// Progress of this token goes to that call.
+    pub(super) fn follow(&self, token: ProgressToken, sink: Arc<dyn CallSink>) {
+        held(&self.progress).insert(token, sink);
+    }
+
+    /// Forgets a call.
+    pub(super) fn forget(&self, token: &ProgressToken, id: &RequestId) -> Option<Spoilt> {
+        held(&self.progress).remove(token);
+        held(&self.spoilt).remove(id)
+    }
+
+    /// Notes that the answer to a request can't be handed on.
+    pub(super) fn spoil(&self, id: RequestId, how: Spoilt) {
+        let mut spoilt = held(&self.spoilt);
+        // Ids that nobody asked for are the server's own invention.
+        if spoilt.len() < 1_024 {
+            spoilt.insert(id, how);
+        }
+    }
+
+    fn progress(&self, params: ProgressNotificationParam) {
+        let sink = held(&self.progress).get(&params.progress_token).cloned();
+        if let Some(sink) = sink {
+            sink.progress(Progress {
+                done: whole(params.progress),
+                total: params.total.map(whole),
+                message: params.message,
+            });
+        }
+    }
+}
+
+/// Steps are whole here; anything that is no number of steps is none.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a cast from a float saturates"
+)]
+fn whole(steps: f64) -> u64 {
+    steps as u64
+}
+
+/// A transport whose messages are looked at first.
+pub(super) struct Watched<T> {
+    inner: T,
+    link: Arc<Link>,
+}
+
+impl<T> Watched<T> {
+    pub(super) fn new(inner: T, link: Arc<Link>) -> Self {
+        Self { inner, link }
+    }
+
+    /// The message, where it isn't the host's own to act on. `Err`: the server must go.
+    fn pass(
+        &self,
+        message: RxJsonRpcMessage<RoleClient>,
+    ) -> Result<Option<RxJsonRpcMessage<RoleClient>>, &'static str> {
+        match message {
+            JsonRpcMessage::Notification(told) => Ok(match told.notification {
+                ServerNotification::ProgressNotification(it) => {
+                    self.link.progress(it.params);
+                    None
+                }
+                ServerNotification::ToolListChangedNotification(_) => {
+                    self.link.changed.notify_one();
+                    None
+                }
+                ServerNotification::CancelledNotification(_)
+                | ServerNotification::SubscriptionsAcknowledgedNotification(_) => {
+                    Some(JsonRpcMessage::Notification(told))
+                }
+                _ => None,
+            }),
+            JsonRpcMessage::Request(asked) => {
+                if self.link.asked.fetch_add(1, Ordering::Relaxed) >= ASKED_MAX {
+                    return Err("it asked for more than belljar could answer");
+                }
+                if !matches!(asked.request, ServerRequest::PingRequest(_)) {
+                    tracing::debug!("an upstream server asked for what belljar doesn't offer");
+                }
+                Ok(Some(JsonRpcMessage::Request(asked)))
+            }
+            answer => Ok(Some(answer)),
+        }
+    }
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let answers = matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
+        let (link, sending) = (Arc::clone(&self.link), self.inner.send(item));
+        async move {
+            let sent = sending.await;
+            if answers {
+                link.asked.fetch_sub(1, Ordering::Relaxed);
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let Some(message) = self.inner.receive().await else {
+                self.link.gone.cancel();
+                return None;
+            };
+            match self.pass(message) {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(why) => {
+                    self.link.tell_why(why);
+                    self.link.gone.cancel();
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.link.gone.cancel();
+        self.inner.close().await
+    }
+}
+
+impl<T> Drop for Watched<T> {
+    fn drop(&mut self) {
+        self.link.gone.cancel();
+    }
+}
