@@ -62,6 +62,10 @@ impl Plan<'_> {
 /// Made only for who may see it.
 fn asked_by(tool: &ToolDescriptor, call: &ToolInvocation) -> Option<Box<AskedBy>> {
     (tool.isolation != Isolation::Sandbox).then(|| {
-        Box::new(AskedBy { caller: call.context(), trace_parent: call.trace_parent.clone() })
+        Box::new(AskedBy {
+            caller: call.context(),
+            digest: tool.plugin.digest,
+            trace_parent: call.trace_parent.clone(),
+        })
     })
 }
