@@ -171,9 +171,15 @@ impl Line {
     async fn ask(&self, tool: &ToolId, attempt: &Attempt) -> End {
         let refused = |why| End::Refused(RunnerRefusal::Unavailable(why));
         let Some(tool) = self.tools.get(tool) else { return refused(self.is_gone()) };
-        let by = attempt.asked_by.as_ref().and_then(|by| by.caller.caller.as_deref());
-        if by != Some(self.owner.as_ref()) {
+        let Some(by) = attempt.asked_by.as_ref() else {
+            return End::Host("it isn't known who asked for the call".to_owned());
+        };
+        if by.caller.caller.as_deref() != Some(self.owner.as_ref()) {
             return refused("the tool is another caller's".to_owned());
+        }
+        // The client may have come back with another tool of this name while the call waited.
+        if by.digest != tool.found.descriptor.plugin.digest {
+            return refused("the client offers another build of the tool by now".to_owned());
         }
         if attempt.cancel.is_cancelled() {
             return End::Refused(RunnerRefusal::Cancelled);

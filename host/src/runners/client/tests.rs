@@ -16,7 +16,7 @@ use super::{ClientSettings, Clients};
 use crate::contract::approval::CallerContext;
 use crate::contract::attempt::{AskedBy, Attempt, End};
 use crate::contract::client::{ClientCall, ClientMessage, HostMessage};
-use crate::contract::ids::ToolId;
+use crate::contract::ids::{Digest, ToolId};
 use crate::contract::limits::LimitKind;
 use crate::contract::sink::{CallSink, LogLevel, Progress, Stream};
 use crate::engine::ports::{
@@ -68,10 +68,15 @@ impl Gateway {
         self.tools.named(id).unwrap()
     }
 
-    /// An attempt on a task of its own.
+    /// An attempt on a task of its own, of the build that is there.
     fn start(&self, id: &str, try_of: Try) -> JoinHandle<End> {
+        let built = self.tools.named(id).map(|tool| tool.descriptor.plugin.digest);
+        self.start_built(id, built.unwrap_or(Digest::of(b"")), try_of)
+    }
+
+    fn start_built(&self, id: &str, digest: Digest, try_of: Try) -> JoinHandle<End> {
         let (router, id): (_, ToolId) = (self.router.clone(), id.parse().unwrap());
-        tokio::spawn(async move { router.run(&id, try_of.attempt()).await.end })
+        tokio::spawn(async move { router.run(&id, try_of.attempt(digest)).await.end })
     }
 }
 
@@ -116,8 +121,9 @@ impl Default for Try {
 }
 
 impl Try {
-    fn attempt(self) -> Attempt {
-        let by = AskedBy { caller: caller_of(self.caller), trace_parent: Some("00-1-2-01".into()) };
+    fn attempt(self, digest: Digest) -> Attempt {
+        let trace_parent = Some("00-1-2-01".to_owned());
+        let by = AskedBy { caller: caller_of(self.caller), digest, trace_parent };
         Attempt {
             call_id: "c1".parse().unwrap(),
             number: 1,

@@ -210,3 +210,20 @@ async fn t23_an_answer_keeps_every_part_and_is_held_against_its_own_schema() {
     }
     assert!(matches!(&ends[3], End::Answered(Answer { is_error: true, .. })));
 }
+
+#[tokio::test(start_paused = true)]
+async fn t40_a_call_of_one_build_is_not_run_by_another() {
+    let gateway = Gateway::new();
+    let (client, _) = gateway.client("bot", "laptop", &[shell()]);
+    let approved = gateway.found("laptop.run-shell").descriptor.plugin.digest;
+    drop(client);
+    let mut other = shell();
+    other["description"] = "sends it elsewhere".into();
+    let (mut client, _) = gateway.client("bot", "laptop", &[other]);
+    let running = gateway.start_built("laptop.run-shell", approved, Try::default());
+    let End::Refused(RunnerRefusal::Unavailable(why)) = running.await.unwrap() else {
+        panic!("unavailable")
+    };
+    assert!(why.contains("another build"), "{why}");
+    assert!(client.told.try_recv().is_err());
+}
