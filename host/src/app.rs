@@ -30,7 +30,7 @@ use crate::host::{Host, HostParts};
 use crate::registry::{
     Catalog, CatalogError, CodeStore, DiscoverError, LoadError, Loader, PluginFile, find_plugins,
 };
-use crate::runners::{Router, Tools};
+use crate::runners::{OwnError, Router, Tools, add_own_tools};
 use crate::sandbox::{COMPONENT_MAX_LEN, EngineError, Sandbox};
 use crate::storage::StorageError;
 
@@ -84,6 +84,9 @@ pub enum StartError {
     /// No plugin where one was named.
     #[error(transparent)]
     Discover(#[from] DiscoverError),
+    /// A tool of the host itself, whose name is taken.
+    #[error(transparent)]
+    Own(#[from] OwnError),
     /// A plugin that was named and can't be loaded.
     #[error("the plugin `{path}` can't be loaded: {source}")]
     Plugin {
@@ -159,7 +162,7 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         failed: Vec::new(),
     };
     loading.add_all(setup)?;
-    let Loading { catalog, bus, failed, .. } = loading;
+    let Loading { catalog, bus, failed, given, .. } = loading;
     let catalog = Arc::new(catalog);
     let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
     let router = Arc::new(Router::new(Arc::clone(&tools), sandbox.clone()));
@@ -185,6 +188,9 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         settings: engine_settings(setup),
         clock: unix_ms,
     })?;
+    if setup.own_tools {
+        add_own_tools(&tools, engine.kept(), given.limits_of_any(), unix_ms)?;
+    }
     let listing = Arc::clone(&tools) as _;
     let host = Host::new(HostParts { engine, catalog, tools: listing, bus, approvals, journal });
     Ok(App { host, tools, sandbox, failed, code_store_problem })

@@ -51,6 +51,11 @@ impl Given {
         })
     }
 
+    /// The limits of a tool that the configuration says nothing of.
+    pub(super) fn limits_of_any(&self) -> &Limits {
+        &self.common.limits
+    }
+
     /// What the plugin of this name is given.
     pub(super) fn of(&self, plugin: &PluginName) -> &PluginGiven {
         self.by_plugin.get(plugin).unwrap_or(&self.common)

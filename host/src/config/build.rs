@@ -175,6 +175,8 @@ pub(super) fn build(table: &Table, known: &Known<'_>, problems: &mut Problems) -
     build.limits_of_time(root);
     let approvals = build.approvals(root.under("approvals"));
     let audit = build.audit(root.under("audit"), state.as_deref());
+    build.unknown_sets(root, &plugins);
+    build.open_to_all(root.under("serve"));
     Config {
         file: None,
         places: Vec::new(),

@@ -176,6 +176,11 @@ impl Engine {
         self.0.kept.list(caller, (self.0.clock)())
     }
 
+    /// What calls leave, for the tool that reads it.
+    pub fn kept(&self) -> KeptResults {
+        self.0.kept.clone()
+    }
+
     pub(super) fn shared(&self) -> &Shared {
         &self.0
     }

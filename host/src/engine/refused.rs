@@ -1,5 +1,7 @@
 //! How a call ends before its tool runs.
 
+use serde_json::Value;
+
 use crate::contract::decision::{ApprovalMark, ApprovedBy, Refusal};
 use crate::contract::ids::{ApprovalId, CallId};
 use crate::contract::outcome::{Executed, Outcome};
@@ -11,11 +13,13 @@ pub(super) struct Refused {
     pub(super) outcome: Outcome,
     pub(super) why: String,
     pub(super) approval: Option<ApprovalId>,
+    /// What it comes to for a program, where the tool's result has flags for that.
+    pub(super) structured: Option<Value>,
 }
 
 impl Refused {
     pub(super) fn new(outcome: Outcome, why: impl Into<String>) -> Self {
-        Self { outcome, why: why.into(), approval: None }
+        Self { outcome, why: why.into(), approval: None, structured: None }
     }
 
     /// The same, by an answer to this request or for want of one.
@@ -25,9 +29,10 @@ impl Refused {
 
     /// The result that says so. Nothing ran, whatever the outcome may mean elsewhere.
     pub(super) fn into_result(self, call_id: CallId) -> ToolResult {
-        let Self { outcome, why, approval } = self;
+        let Self { outcome, why, approval, structured } = self;
         let mut result = ToolResult::refused(call_id, outcome, why);
         result.executed = Executed::No;
+        result.structured = structured;
         let reason = format!("the call ended as {} before it was let through", outcome.name());
         result.approval =
             Some(ApprovalMark { approval, ..ApprovalMark::new(ApprovedBy::None, reason) });

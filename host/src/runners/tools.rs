@@ -87,7 +87,11 @@ impl Tools {
         let mut names = self.catalog.names().clone();
         let others = outside.iter().filter(|(name, _)| *name != source);
         for (name, tools) in others.chain([(source, &tools)]) {
-            names.take_plugin(name)?;
+            match names.take_plugin(name) {
+                // Those that are there under such a name are the host's.
+                Err(NameError::Reserved(_)) if name != source => {}
+                taken => taken?,
+            }
             for tool in &tools.tools {
                 names.take_wire(&tool.descriptor.wire_name, &tool.descriptor.id)?;
             }
@@ -188,3 +192,6 @@ impl Now {
         Self { list: list.into(), places, by_name }
     }
 }
+
+#[cfg(test)]
+mod tests;
