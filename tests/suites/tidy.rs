@@ -25,6 +25,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("toml", &["config/", "gate/tests"]),
     ("indicatif", &["frontends/cli/"]),
     ("belljar_builtin", &["app.rs"]),
+    ("axum", &["frontends/http/"]),
+    ("tower_http", &["frontends/http/"]),
+    ("hyper", &["frontends/http/"]),
+    ("tokio_io_timeout", &["frontends/http/"]),
 ];
 
 /// Every file of the repository with this ending, by its path from the root.

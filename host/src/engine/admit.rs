@@ -106,7 +106,7 @@ pub(super) fn asking<'a>(
 }
 
 fn publish(shared: &Shared, call: &ToolInvocation, prepared: &Prepared, decision: &Decision) {
-    shared.bus.publish(Some(&call.call_id), || {
+    shared.bus.publish_for(&call.call_id, call.caller.as_deref(), || {
         let (verdict, by, reason) = match decision {
             Decision::Allow(mark) => (Verdict::Allow, Some(mark.by), &mark.reason),
             Decision::Deny(Refusal::NotAllowed(why) | Refusal::Denied(why)) => {

@@ -146,7 +146,7 @@ impl Engine {
     ) -> ToolResult {
         let shared = self.0.as_ref();
         let mut open = OpenCall::new(&self.0, &call, slot);
-        shared.bus.publish(Some(&call.call_id), || EventKind::CallReceived {
+        shared.bus.publish_for(&call.call_id, call.caller.as_deref(), || EventKind::CallReceived {
             tool_name: call.tool_name.clone(),
             caller: call.caller.clone(),
             argument_bytes: call.arguments_json.len() as u64,

@@ -1,0 +1,1 @@
+//! What a lane holds and what a watcher is told.

@@ -1,0 +1,1 @@
+//! The description names each route and nothing else.

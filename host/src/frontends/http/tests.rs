@@ -1,0 +1,1 @@
+//! Drives the router without sockets, over a whole host.
