@@ -3,3 +3,5 @@
 pub mod access;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "mcp")]
+pub mod mcp;
