@@ -5,3 +5,5 @@ pub mod access;
 pub mod cli;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "mcp")]
+pub mod mcp;

@@ -1,0 +1,167 @@
+//! A result as MCP's: the text exactly as the tool made it, and all else beside it.
+//!
+//! Changes no content. Paths of this machine are in no part of it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
+use serde_json::{Value, json};
+
+use crate::contract::descriptor::ToolDescriptor;
+use crate::contract::escape::escaped_line;
+use crate::contract::result::{Attachment, AttachmentKind, MissingGrant, Status, ToolResult};
+
+/// What belljar knows of a result beside what MCP has a place for, under `_meta`.
+pub(super) const META_RESULT: &str = "belljar/result";
+/// Bytes of attachments that one result carries itself. Others stand under their address.
+const INLINE_MAX: usize = 4 << 20;
+
+/// The result of a call of `tool`.
+pub(super) fn answer(mut result: ToolResult, tool: &ToolDescriptor) -> CallToolResult {
+    let mut fine = result.status == Status::Success;
+    let structured = result.structured.take();
+    let meta = meta(&result, structured.as_ref().filter(|_| !fine));
+    let mut content = vec![ContentBlock::text(std::mem::take(&mut result.content))];
+    content.extend(result.missing_grants.iter().map(missing));
+    let mut room = INLINE_MAX;
+    content.extend(result.attachments.iter().map(|it| block(it, &mut room)));
+    let structured = match (&tool.output_schema, structured) {
+        (Some(schema), found) if fine => {
+            let made = found.or_else(|| fitting(schema, &content));
+            // A client takes a result without what the schema promises for a broken server.
+            if made.is_none() {
+                fine = false;
+                content.push(ContentBlock::text(NO_STRUCTURE));
+            }
+            made
+        }
+        _ => None,
+    };
+    debug_assert!(conforms(tool.output_schema.as_ref(), structured.as_ref()), "{structured:?}");
+    let mut made = match fine {
+        true => CallToolResult::success(content),
+        false => CallToolResult::error(content),
+    };
+    made.structured_content = structured;
+    made.meta = Some(meta);
+    made
+}
+
+/// Why a call that went well is told as an error.
+const NO_STRUCTURE: &str = "[belljar: the call went well; its structured result is not here, since \
+                            the text was cut or is no answer of the tool's own]";
+
+/// What the schema asks for, where the text alone is an answer of that shape: a person's, given in
+/// the tool's place.
+fn fitting(schema: &Value, content: &[ContentBlock]) -> Option<Value> {
+    let text = &content.first()?.as_text()?.text;
+    let read: Option<Value> = serde_json::from_str(text).ok();
+    let wrapped = read.clone().map(|value| json!({ "result": value }));
+    let candidates = [read, wrapped, Some(json!({ "result": text }))];
+    candidates.into_iter().flatten().find(|it| conforms(Some(schema), Some(it)))
+}
+
+fn conforms(schema: Option<&Value>, value: Option<&Value>) -> bool {
+    match (schema, value) {
+        (Some(schema), Some(value)) => jsonschema::is_valid(schema, value),
+        _ => true,
+    }
+}
+
+fn meta(result: &ToolResult, error: Option<&Value>) -> MetaObject {
+    let told = json!({
+        "callId": result.call_id,
+        "outcome": result.outcome,
+        "executed": result.executed,
+        "retryable": result.retryable,
+        "attempts": result.attempts,
+        "durationMs": result.duration_ms,
+        "usage": result.usage,
+        "approval": result.approval,
+        "truncated": result.truncated,
+        "error": error,
+    });
+    let mut meta = MetaObject::new();
+    let told = match told {
+        Value::Object(told) => told.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        other => other,
+    };
+    meta.insert(META_RESULT.to_owned(), told);
+    meta
+}
+
+fn missing(grant: &MissingGrant) -> ContentBlock {
+    let mut text = format!("[belljar: the tool tried {}, and has no grant for it", grant.tried);
+    if let Some(given) = &grant.grant {
+        text.push_str(&format!("; an operator gives it by `{}`", escaped_line(given)));
+    }
+    if let Some(why) = &grant.why {
+        text.push_str(&format!("; the plugin wants it: {}", escaped_line(why)));
+    }
+    ContentBlock::text(text + "]")
+}
+
+/// One attachment: itself where MCP has a place for it and there is room, else where it stands.
+fn block(attachment: &Attachment, room: &mut usize) -> ContentBlock {
+    let mime = attachment.mime_type.as_deref();
+    if let AttachmentKind::ResourceLink { target, name } = &attachment.kind {
+        let mut link = Resource::new(target, name);
+        link.mime_type = mime.map(str::to_owned);
+        return ContentBlock::resource_link(link);
+    }
+    if attachment.bytes.len() > *room || attachment.bytes.is_empty() {
+        return link(attachment);
+    }
+    let block = match (&attachment.kind, mime) {
+        (AttachmentKind::Image, Some(mime)) => {
+            ContentBlock::image(STANDARD.encode(&attachment.bytes), mime)
+        }
+        (AttachmentKind::Audio, Some(mime)) => {
+            ContentBlock::audio(STANDARD.encode(&attachment.bytes), mime)
+        }
+        (AttachmentKind::Resource { target }, _) => {
+            ContentBlock::resource(contents(attachment, target))
+        }
+        _ => return link(attachment),
+    };
+    *room -= attachment.bytes.len();
+    block
+}
+
+fn link(attachment: &Attachment) -> ContentBlock {
+    ContentBlock::resource_link(resource(attachment))
+}
+
+/// An attachment as what stands under its address.
+pub(super) fn resource(attachment: &Attachment) -> Resource {
+    let what = match &attachment.kind {
+        AttachmentKind::FullOutput => "whole output",
+        AttachmentKind::Image => "image",
+        AttachmentKind::Audio => "audio",
+        AttachmentKind::Blob => "bytes",
+        AttachmentKind::Resource { .. } | AttachmentKind::ResourceLink { .. } => "resource",
+    };
+    let mut made = Resource::new(&attachment.uri, what).with_size(attachment.size);
+    made.mime_type.clone_from(&attachment.mime_type);
+    made
+}
+
+/// What stands under an address: text where it is text.
+pub(super) fn contents(attachment: &Attachment, uri: &str) -> ResourceContents {
+    let mime = attachment.mime_type.as_deref();
+    let textual = |mime: &str| {
+        mime.starts_with("text/") || mime.contains("json") || mime.contains("xml")
+    };
+    let text = std::str::from_utf8(&attachment.bytes).ok();
+    let made = match text.filter(|_| mime.is_none_or(textual)) {
+        Some(text) => ResourceContents::text(text, uri),
+        None => ResourceContents::blob(STANDARD.encode(&attachment.bytes), uri),
+    };
+    match mime {
+        Some(mime) => made.with_mime_type(mime),
+        None => made,
+    }
+}
+
+#[cfg(test)]
+mod tests;
