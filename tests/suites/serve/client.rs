@@ -95,11 +95,14 @@ impl Client {
         let stderr = lines_of(child.stderr.take().unwrap());
         let stdin = child.stdin.take();
         let mut client = Self { child, stdin, stdout, stderr, seen: Vec::new(), last: 0 };
-        let id = client.request("initialize", &json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": { "name": "suite", "version": "1" },
-        }));
+        let id = client.request(
+            "initialize",
+            &json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": { "name": "suite", "version": "1" },
+            }),
+        );
         client.answer(id);
         client.write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
         client

@@ -111,7 +111,10 @@ fn addresses_names_origins_and_hashes_are_checked() {
 fn what_of_serving_may_not_be_meant_is_a_finding() {
     let set = "which is neither a set under `expose` nor a plugin of this file";
     for (text, expected) in [
-        ("serve.expose = [\"nothing\"]\n", vec![format!("1: `serve.expose` names `nothing`, {set}")]),
+        (
+            "serve.expose = [\"nothing\"]\n",
+            vec![format!("1: `serve.expose` names `nothing`, {set}")],
+        ),
         ("serve.expose = [\"files\", \"belljar\", \"results\"]\n", vec![]),
         ("serve.expose = [\"w\"]\n[plugins.w]\npath = \"w.wasm\"\n", vec![]),
         (

@@ -10,8 +10,8 @@ use crate::contract::descriptor::ToolDescriptor;
 use crate::contract::invocation::{ApprovalMode, PermissionLevel, ToolInvocation};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
-use crate::gate::approval::ApprovalError;
 use crate::gate::PolicySettings;
+use crate::gate::approval::ApprovalError;
 
 const ONE: &str = r#"{"questions":[{"question":"why?"}]}"#;
 
@@ -99,12 +99,9 @@ async fn a12_only_an_answer_answers() {
     let mut host = with_question(Setup::default());
     let waiting = host.start(question());
     let (_, id) = host.asked().await;
-    for decision in [
-        ApprovalDecision::Once,
-        ApprovalDecision::Session,
-        always(RememberScope::Tool),
-        edit(ONE),
-    ] {
+    for decision in
+        [ApprovalDecision::Once, ApprovalDecision::Session, always(RememberScope::Tool), edit(ONE)]
+    {
         let error = host.queue.decide(&id, decision, ann()).unwrap_err();
         assert!(matches!(error, ApprovalError::Question { .. }), "{error}");
         assert!(error.to_string().contains("expected an answer"), "{error}");
@@ -148,6 +145,9 @@ async fn a12_policy_explains_a_question_as_it_is_decided() {
     for level in [PermissionLevel::ReadOnly, PermissionLevel::Full] {
         let call = ToolInvocation { permission_level: level, ..question() };
         let explained = serde_json::to_value(host.engine.explain(&call).await.unwrap()).unwrap();
-        assert_eq!((&explained["winner"], &explained["verdict"]), (&json!("question"), &json!("ask")));
+        assert_eq!(
+            (&explained["winner"], &explained["verdict"]),
+            (&json!("question"), &json!("ask"))
+        );
     }
 }

@@ -193,7 +193,8 @@ pub(super) async fn run(args: ApprovalsArgs, config: Option<PathBuf>) -> Result<
             answer::answer(&config, selected, decision, json).await
         }
         ApprovalsCommand::Answer(AnswerArgs { id, text, json }) => {
-            let (one, decision) = (Selected::Ids(vec![id]), ApprovalDecision::Answer { content: text });
+            let (one, decision) =
+                (Selected::Ids(vec![id]), ApprovalDecision::Answer { content: text });
             answer::answer(&config, one, decision, json).await
         }
         ApprovalsCommand::Deny(args) => {

@@ -6,7 +6,11 @@ fn checked(arguments: Value) -> Result<Value, String> {
     let Value::Object(arguments) = arguments else { panic!("no object: {arguments}") };
     let checked = AskUser.check(arguments);
     checked.map(Value::Object).map_err(|failures| {
-        failures.iter().map(|it| format!("{}: {}", it.path, it.message)).collect::<Vec<_>>().join("; ")
+        failures
+            .iter()
+            .map(|it| format!("{}: {}", it.path, it.message))
+            .collect::<Vec<_>>()
+            .join("; ")
     })
 }
 
