@@ -149,9 +149,8 @@ pub(super) fn resource(attachment: &Attachment) -> Resource {
 /// What stands under an address: text where it is text.
 pub(super) fn contents(attachment: &Attachment, uri: &str) -> ResourceContents {
     let mime = attachment.mime_type.as_deref();
-    let textual = |mime: &str| {
-        mime.starts_with("text/") || mime.contains("json") || mime.contains("xml")
-    };
+    let textual =
+        |mime: &str| mime.starts_with("text/") || mime.contains("json") || mime.contains("xml");
     let text = std::str::from_utf8(&attachment.bytes).ok();
     let made = match text.filter(|_| mime.is_none_or(textual)) {
         Some(text) => ResourceContents::text(text, uri),
@@ -162,6 +161,3 @@ pub(super) fn contents(attachment: &Attachment, uri: &str) -> ResourceContents {
         None => made,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -73,8 +73,7 @@ impl Call<'_> {
         })?;
         let (name, arguments) = (self.tool.id.to_string(), &*self.arguments);
         let narrowed = Narrowed::default();
-        let mut call =
-            self.access.call(&shared.host, id.clone(), name, arguments, mode, &narrowed);
+        let mut call = self.access.call(&shared.host, id.clone(), name, arguments, mode, &narrowed);
         let trace = context.meta.get_traceparent().filter(|it| it.len() <= TRACE_MAX_LEN);
         call.trace_parent = trace.map(str::to_owned);
         let running = shared.host.call_with(call, context.ct.clone());

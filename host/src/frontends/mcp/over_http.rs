@@ -121,7 +121,8 @@ impl Web {
             Ok(Incoming::Response) => (None, Body::from(body.clone()), false),
         };
         let begins = begins && owned.is_none();
-        if begins && self.sessions.sessions.read().await.len() >= self.shared.settings.bounds.sessions
+        if begins
+            && self.sessions.sessions.read().await.len() >= self.shared.settings.bounds.sessions
         {
             return refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions already");
         }

@@ -24,9 +24,19 @@ use crate::frontends::access::Access;
 pub(super) const SESSION: &str = "mcp-session-id";
 /// Methods that are ours: what of them can't be read has bad parameters, and is not unknown.
 const METHODS: [&str; 13] = [
-    "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list",
-    "resources/read", "resources/templates/list", "subscriptions/listen", "tasks/get",
-    "tasks/update", "tasks/cancel", "logging/setLevel",
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
+    "logging/setLevel",
 ];
 
 /// A server for one client.
