@@ -157,7 +157,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let asker = self.asker(&context)?;
-        call::call(&self.shared, &asker, request, &context).await
+        // Boxed: `rmcp` moves what it awaits through several futures of its own.
+        Box::pin(call::call(&self.shared, &asker, request, &context)).await
     }
 
     async fn list_resources(

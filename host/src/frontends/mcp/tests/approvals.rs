@@ -90,7 +90,7 @@ async fn t39_the_modern_client_is_shown_a_form_whose_text_hides_nothing() {
         (&json!("elicitation/create"), &json!("form"))
     );
     let message = request["params"]["message"].as_str().unwrap();
-    assert!(message.contains("fake.write") && message.contains("\\u{202e}"), "{message}");
+    assert!(message.contains("fake.write") && message.contains("<U+202E>"), "{message}");
     assert!(
         !message.contains('\u{202e}')
             && !message.lines().any(|line| line.starts_with("state  fine"))

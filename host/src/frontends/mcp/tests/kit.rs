@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{self, Config, McpApprovals, Sources, Surroundings};
 use crate::contract::arguments::{ArgumentCheck, ArgumentFailure};
 use crate::contract::attempt::{Attempt, AttemptEnd, End, ReturnCase, Returned};
-use crate::contract::descriptor::{ToolDescriptor, example};
+use crate::contract::descriptor::{Isolation, ToolDescriptor, ToolExecutor, ToolSource, example};
 use crate::contract::effects::Effect;
 use crate::contract::grants::{Grants, ToolGrants};
 use crate::contract::ids::ToolId;
@@ -134,7 +134,7 @@ impl ToolRunner for Runner {
                 grant: Some("--dir HOST:/x".into()),
                 why: None,
             }),
-            "shows" => attachments = pictures(),
+            "shows" => attachments = pictures(attempt.call_id.as_str()),
             _ => {}
         }
         let end = End::Returned(Returned { case, value: Some(value), wrapped: true, attachments });
@@ -142,7 +142,7 @@ impl ToolRunner for Runner {
     }
 }
 
-fn pictures() -> Vec<Attachment> {
+fn pictures(call: &str) -> Vec<Attachment> {
     let kinds = [
         (AttachmentKind::Image, "image/png"),
         (AttachmentKind::Audio, "audio/wav"),
@@ -153,10 +153,10 @@ fn pictures() -> Vec<Attachment> {
         ),
         (AttachmentKind::Blob, "application/octet-stream"),
     ];
-    let made = kinds.into_iter().map(|(kind, mime)| {
+    let made = kinds.into_iter().enumerate().map(|(at, (kind, mime))| {
         let is_link = matches!(kind, AttachmentKind::ResourceLink { .. });
         let bytes = if is_link { Vec::new() } else { b"abc".to_vec() };
-        let (uri, mime_type) = (String::new(), Some(mime.to_owned()));
+        let (uri, mime_type) = (format!("belljar://result/{call}/{at}"), Some(mime.to_owned()));
         Attachment { uri, kind, mime_type, size: bytes.len() as u64, bytes }
     });
     made.collect()
@@ -216,6 +216,14 @@ impl Desk {
             Arc::new(Tools { all: Mutex::new(Arc::new([])), revision: watch::channel(0).0 });
         let ids = ["echo", "fails", "lies", "read", "shows", "slow", "steps", "wants"];
         let mut all: Vec<_> = ids.iter().map(|id| reader(&format!("fake.{id}"))).collect();
+        if let Some(lies) = all.iter_mut().find(|tool| tool.wire_name == "fake_lies") {
+            (lies.source, lies.executor) = (ToolSource::Mcp, ToolExecutor::McpServer);
+            lies.isolation = Isolation::None;
+            lies.output_schema = Some(json!({
+                "type": "object", "properties": {"result": {"type": "boolean"}},
+                "required": ["result"],
+            }));
+        }
         all.push(writer("fake.write"));
         tools.set(all);
         let runner = Arc::new(Runner::default());

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::kit::{Desk, reader};
+use crate::config::McpApprovals;
 
 #[tokio::test]
 async fn mc12_the_list_is_in_order_complete_and_says_how_long_it_is_fresh() {
@@ -56,9 +57,10 @@ async fn a_caller_sees_and_calls_only_its_own_tools_and_is_told_of_no_other() {
     let listed = client.ask(1, "tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 1, "{listed}");
     for (name, told) in [
-        ("fake_write", "Unknown tool: fake_write"),
+        ("other", "Unknown tool: other"),
+        ("fake_write", "Unknown tool: fake_write; did you mean `fake_read`?"),
         ("fake_reed", "Unknown tool: fake_reed; did you mean `fake_read`?"),
-        ("x\u{202e}", "Unknown tool: x\\u{202e}"),
+        ("x\u{202e}", "Unknown tool: x<U+202E>"),
     ] {
         let answer = client.call(2, name, json!({})).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
@@ -133,10 +135,8 @@ async fn t21_mc07_what_is_cut_says_where_the_whole_is() {
     let cut = client.call(1, "fake_echo", json!({"a": long})).await["result"].take();
     let uri = cut["_meta"]["belljar/result"]["truncated"]["full"].as_str().unwrap().to_owned();
     assert!(cut["content"][0]["text"].as_str().unwrap().contains(&uri));
-    assert!(
-        cut.get("structuredContent").is_none() && cut["isError"] == true,
-        "its schema promises it"
-    );
+    assert_eq!(cut["structuredContent"]["result"], cut["content"][0]["text"]);
+    assert_eq!(cut["isError"], false);
     let read = client.ask(2, "resources/read", json!({"uri": uri})).await["result"].take();
     assert_eq!(read["contents"][0]["text"].as_str().unwrap(), json!({"a": long}).to_string());
 }
@@ -151,10 +151,10 @@ async fn a_missing_grant_is_in_the_text() {
 
 #[tokio::test]
 async fn the_trace_context_goes_with_the_call() {
-    let desk = Desk::new();
+    let desk = Desk::asking(McpApprovals::Client);
     let mut client = desk.connect();
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    let params = json!({"name": "fake_read", "_meta": {"traceparent": trace}});
+    let params = json!({"name": "fake_lies", "_meta": {"traceparent": trace}});
     client.ask(1, "tools/call", params).await;
     let seen = desk.runner.seen.lock().unwrap();
     assert_eq!(seen[0].asked_by.as_ref().unwrap().trace_parent.as_deref(), Some(trace));
@@ -175,4 +175,13 @@ async fn js01_digits_reach_the_tool_as_they_came() {
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert_eq!(text, format!("{{\"n\":{digits}}}"));
     }
+}
+
+#[tokio::test]
+async fn an_upstream_that_breaks_its_schema_is_told_as_an_error_and_its_text_stays() {
+    let desk = Desk::asking(McpApprovals::Client);
+    let lies = desk.connect().call(1, "fake_lies", json!({})).await["result"].take();
+    assert_eq!((&lies["isError"], lies.get("structuredContent")), (&json!(true), None), "{lies}");
+    assert_eq!(lies["content"][0]["text"], "7");
+    assert_eq!(lies["_meta"]["belljar/result"]["outcome"], "success");
 }
