@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::{Value, json};
 
-use crate::contract::descriptor::ToolDescriptor;
+use crate::contract::descriptor::{ToolDescriptor, ToolSource};
 use crate::contract::escape::escaped_line;
 use crate::contract::result::{Attachment, AttachmentKind, MissingGrant, Status, ToolResult};
 
@@ -27,6 +27,10 @@ pub(super) fn answer(mut result: ToolResult, tool: &ToolDescriptor) -> CallToolR
     content.extend(result.attachments.iter().map(|it| block(it, &mut room)));
     let structured = match (&tool.output_schema, structured) {
         (Some(schema), found) if fine => {
+            // What is proven by a component's types needs no second look.
+            let proven = tool.source != ToolSource::Mcp;
+            let found = found.filter(|it| proven || conforms(schema, it));
+            debug_assert!(found.as_ref().is_none_or(|it| conforms(schema, it)), "{found:?}");
             let made = found.or_else(|| fitting(schema, &content));
             // A client takes a result without what the schema promises for a broken server.
             if made.is_none() {
@@ -37,7 +41,6 @@ pub(super) fn answer(mut result: ToolResult, tool: &ToolDescriptor) -> CallToolR
         }
         _ => None,
     };
-    debug_assert!(conforms(tool.output_schema.as_ref(), structured.as_ref()), "{structured:?}");
     let mut made = match fine {
         true => CallToolResult::success(content),
         false => CallToolResult::error(content),
@@ -48,24 +51,22 @@ pub(super) fn answer(mut result: ToolResult, tool: &ToolDescriptor) -> CallToolR
 }
 
 /// Why a call that went well is told as an error.
-const NO_STRUCTURE: &str = "[belljar: the call went well; its structured result is not here, since \
-                            the text was cut or is no answer of the tool's own]";
+const NO_STRUCTURE: &str = "[belljar: the call went well; only its text is here, since its \
+                            structured result was cut or isn't what the tool's schema promises]";
 
-/// What the schema asks for, where the text alone is an answer of that shape: a person's, given in
-/// the tool's place.
+/// What the schema asks for, where the text alone is an answer of that shape: one that was cut, or a
+/// person's, given in the tool's place.
 fn fitting(schema: &Value, content: &[ContentBlock]) -> Option<Value> {
     let text = &content.first()?.as_text()?.text;
     let read: Option<Value> = serde_json::from_str(text).ok();
     let wrapped = read.clone().map(|value| json!({ "result": value }));
     let candidates = [read, wrapped, Some(json!({ "result": text }))];
-    candidates.into_iter().flatten().find(|it| conforms(Some(schema), Some(it)))
+    candidates.into_iter().flatten().find(|it| conforms(schema, it))
 }
 
-fn conforms(schema: Option<&Value>, value: Option<&Value>) -> bool {
-    match (schema, value) {
-        (Some(schema), Some(value)) => jsonschema::is_valid(schema, value),
-        _ => true,
-    }
+/// A schema that can't be used promises what nothing keeps.
+fn conforms(schema: &Value, value: &Value) -> bool {
+    jsonschema::validator_for(schema).is_ok_and(|schema| schema.is_valid(value))
 }
 
 fn meta(result: &ToolResult, error: Option<&Value>) -> MetaObject {
@@ -149,9 +150,8 @@ pub(super) fn resource(attachment: &Attachment) -> Resource {
 /// What stands under an address: text where it is text.
 pub(super) fn contents(attachment: &Attachment, uri: &str) -> ResourceContents {
     let mime = attachment.mime_type.as_deref();
-    let textual = |mime: &str| {
-        mime.starts_with("text/") || mime.contains("json") || mime.contains("xml")
-    };
+    let textual =
+        |mime: &str| mime.starts_with("text/") || mime.contains("json") || mime.contains("xml");
     let text = std::str::from_utf8(&attachment.bytes).ok();
     let made = match text.filter(|_| mime.is_none_or(textual)) {
         Some(text) => ResourceContents::text(text, uri),
@@ -162,6 +162,3 @@ pub(super) fn contents(attachment: &Attachment, uri: &str) -> ResourceContents {
         None => made,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,8 +8,8 @@ mod state;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitResult,
-    ErrorData, InputRequest, InputRequests, InputRequiredResult, ProtocolVersion,
+    CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ErrorData,
+    InputRequest, InputRequests, InputRequiredResult, ProtocolVersion,
 };
 use rmcp::service::RequestContext;
 
@@ -19,7 +19,9 @@ pub(super) use self::state::Used;
 use self::form::Form;
 use super::answer::answer;
 use super::call::Call;
-use crate::contract::approval::{ApprovalDecision, ApprovalRequest, ApprovalState, Approver, Channel};
+use crate::contract::approval::{
+    ApprovalDecision, ApprovalRequest, ApprovalState, Approver, Channel,
+};
 use crate::contract::ids::ApprovalId;
 use crate::contract::invocation::ApprovalMode;
 use crate::contract::outcome::Outcome;
@@ -103,10 +105,7 @@ async fn asked(call: &Call<'_>, id: ApprovalId) -> Result<ApprovalRequest, Error
 }
 
 /// The modern way: the client asks, and repeats the call with the answer.
-fn input_required(
-    call: &Call<'_>,
-    asked: &ApprovalRequest,
-) -> Result<CallToolResponse, ErrorData> {
+fn input_required(call: &Call<'_>, asked: &ApprovalRequest) -> Result<CallToolResponse, ErrorData> {
     let now = (call.shared.settings.clock)();
     let request = InputRequest::Elicitation(ElicitRequest::new(elicitation(asked, now)?));
     let requests = InputRequests::from([(QUESTION.to_owned(), request)]);
@@ -182,13 +181,8 @@ async fn decide(call: &Call<'_>, id: ApprovalId, decision: ApprovalDecision) {
     // Whoever sits at the client isn't the caller, and belljar doesn't know who it is.
     let by = Approver { name: format!("{caller}'s client"), channel: Channel::Mcp };
     let approvals = call.shared.host.approvals().clone();
-    let decided =
-        tokio::task::spawn_blocking(move || approvals.decide(&id, decision, by)).await;
+    let decided = tokio::task::spawn_blocking(move || approvals.decide(&id, decision, by)).await;
     if let Ok(Err(error)) = decided {
         tracing::info!("an answer from an MCP client doesn't count: {error}");
     }
 }
-
-
-#[cfg(test)]
-mod tests;

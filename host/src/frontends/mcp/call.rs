@@ -73,11 +73,10 @@ impl Call<'_> {
         })?;
         let (name, arguments) = (self.tool.id.to_string(), &*self.arguments);
         let narrowed = Narrowed::default();
-        let mut call =
-            self.access.call(&shared.host, id.clone(), name, arguments, mode, &narrowed);
+        let mut call = self.access.call(&shared.host, id.clone(), name, arguments, mode, &narrowed);
         let trace = context.meta.get_traceparent().filter(|it| it.len() <= TRACE_MAX_LEN);
         call.trace_parent = trace.map(str::to_owned);
-        let running = shared.host.call_with(call, context.ct.clone());
+        let running = Box::pin(shared.host.call_with(call, context.ct.clone()));
         Ok(match context.meta.get_progress_token() {
             Some(token) => {
                 with_progress(running, shared.host.events(), &id, token, &context.peer).await

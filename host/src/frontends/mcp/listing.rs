@@ -63,7 +63,9 @@ pub(super) fn tools(
     let binding = binding("tools", access);
     // Names are unique, and in the order of ids, which the page's last name finds again.
     let (page, next) =
-        page(&shared.codec, &binding, &all, cursor, shared.settings.bounds.page, |tool| &tool.name)?;
+        page(&shared.codec, &binding, &all, cursor, shared.settings.bounds.page, |tool| {
+            &tool.name
+        })?;
     let mut result = ListToolsResult::with_all_items(page.to_vec());
     result.next_cursor = next;
     Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
@@ -122,7 +124,10 @@ mod tests {
 
     fn list() -> (RequestStateCodec, Vec<String>) {
         let key = vec![7; RequestStateCodec::MIN_KEY_LENGTH];
-        (RequestStateCodec::try_new(key).unwrap(), ["a", "b", "c", "d", "e"].map(String::from).into())
+        (
+            RequestStateCodec::try_new(key).unwrap(),
+            ["a", "b", "c", "d", "e"].map(String::from).into(),
+        )
     }
 
     #[test]

@@ -285,6 +285,3 @@ pub(super) enum Kind {
     /// An answer to a request of ours.
     Response,
 }
-
-#[cfg(test)]
-mod tests;

@@ -52,7 +52,9 @@ pub struct McpFrontend {
 
 impl std::fmt::Debug for McpFrontend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpFrontend").field("settings", &self.shared.settings).finish_non_exhaustive()
+        f.debug_struct("McpFrontend")
+            .field("settings", &self.shared.settings)
+            .finish_non_exhaustive()
     }
 }
 

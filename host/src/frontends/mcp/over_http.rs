@@ -37,7 +37,7 @@ impl McpFrontend {
     }
 }
 
-struct Web {
+pub(super) struct Web {
     shared: Arc<Shared>,
     service: StreamableHttpService<Server, Sessions>,
     sessions: Arc<Sessions>,
@@ -52,7 +52,7 @@ struct Owned {
 }
 
 impl Web {
-    fn new(shared: &Arc<Shared>, shutdown: CancellationToken) -> Self {
+    pub(super) fn new(shared: &Arc<Shared>, shutdown: CancellationToken) -> Self {
         let bounds = &shared.settings.bounds;
         let mut session_config = SessionConfig::default();
         session_config.keep_alive = Some(bounds.session_idle);
@@ -74,7 +74,8 @@ impl Web {
         Self { shared, service, sessions, owners: Mutex::default() }
     }
 
-    async fn answer(&self, request: Request<Body>) -> Response<Body> {
+    /// Answers a request.
+    pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
         let Some(access) = request.extensions().get::<Arc<Access>>().cloned() else {
             return refused(StatusCode::UNAUTHORIZED, "nobody is known to have sent this request");
         };
@@ -121,7 +122,8 @@ impl Web {
             Ok(Incoming::Response) => (None, Body::from(body.clone()), false),
         };
         let begins = begins && owned.is_none();
-        if begins && self.sessions.sessions.read().await.len() >= self.shared.settings.bounds.sessions
+        if begins
+            && self.sessions.sessions.read().await.len() >= self.shared.settings.bounds.sessions
         {
             return refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions already");
         }

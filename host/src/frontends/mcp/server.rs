@@ -24,9 +24,19 @@ use crate::frontends::access::Access;
 pub(super) const SESSION: &str = "mcp-session-id";
 /// Methods that are ours: what of them can't be read has bad parameters, and is not unknown.
 const METHODS: [&str; 13] = [
-    "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list",
-    "resources/read", "resources/templates/list", "subscriptions/listen", "tasks/get",
-    "tasks/update", "tasks/cancel", "logging/setLevel",
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
+    "logging/setLevel",
 ];
 
 /// A server for one client.
@@ -147,7 +157,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let asker = self.asker(&context)?;
-        call::call(&self.shared, &asker, request, &context).await
+        // Boxed: `rmcp` moves what it awaits through several futures of its own.
+        Box::pin(call::call(&self.shared, &asker, request, &context)).await
     }
 
     async fn list_resources(

@@ -67,8 +67,7 @@ impl Shared {
     pub(super) async fn end_session(&self, session: String) {
         let approvals = self.host.approvals().clone();
         let by = Approver { name: "the end of its MCP session".to_owned(), channel: Channel::Mcp };
-        let ended =
-            tokio::task::spawn_blocking(move || approvals.end_session(&session, &by)).await;
+        let ended = tokio::task::spawn_blocking(move || approvals.end_session(&session, &by)).await;
         if let Ok(Err(error)) = ended {
             tracing::warn!("what an MCP session asked waits on: {error}");
         }

@@ -116,6 +116,9 @@ mod tests {
         let made = hints(|tool| tool.input_schema = schema.clone());
         assert!(!made.to_string().contains("null"), "{made}");
         assert_eq!(made["inputSchema"], schema);
-        assert_eq!((&made["name"], &made["_meta"][META_TOOL]["id"]), (&json!("a_b"), &json!("a.b")));
+        assert_eq!(
+            (&made["name"], &made["_meta"][META_TOOL]["id"]),
+            (&json!("a_b"), &json!("a.b"))
+        );
     }
 }

@@ -270,6 +270,3 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.buffer = line;
     }
 }
-
-#[cfg(test)]
-mod tests;

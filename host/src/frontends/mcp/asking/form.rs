@@ -102,10 +102,11 @@ impl<'a> Form<'a> {
     pub(super) fn decision(&self, said: &ElicitResult) -> Result<ApprovalDecision, ErrorData> {
         match said.action {
             ElicitationAction::Decline => Ok(ApprovalDecision::Deny { reason: None }),
-            ElicitationAction::Cancel => Ok(ApprovalDecision::Cancel),
             ElicitationAction::Accept => {
                 self.accepted(said.content.as_ref().unwrap_or(&Value::Null))
             }
+            // What isn't known yet is no answer either.
+            _ => Ok(ApprovalDecision::Cancel),
         }
     }
 
@@ -135,7 +136,8 @@ fn name(at: usize) -> String {
 
 fn answered(said: Option<&Value>) -> Option<Value> {
     let text = |value: &Value| value.is_string();
-    let fits = |value: &&Value| text(value) || value.as_array().is_some_and(|it| it.iter().all(text));
+    let fits =
+        |value: &&Value| text(value) || value.as_array().is_some_and(|it| it.iter().all(text));
     said.filter(fits).cloned()
 }
 
@@ -163,6 +165,3 @@ impl<'a> Question<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -95,7 +95,11 @@ fn binding(call: &Call<'_>) -> Vec<u8> {
         Err(_) => Digest::of(call.arguments.as_bytes()),
     };
     let bound = serde_json::json!([
-        "approval", context.caller, context.session_id, context.user_id, call.tool.id.to_string(),
+        "approval",
+        context.caller,
+        context.session_id,
+        context.user_id,
+        call.tool.id.to_string(),
         arguments,
     ]);
     bound.to_string().into_bytes()
