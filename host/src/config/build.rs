@@ -183,7 +183,7 @@ pub(super) fn build(table: &Table, known: &Known<'_>, problems: &mut Problems) -
         builtins: build.builtins(root),
         limits: root.limits(),
         tokens: build.tokens(root),
-        expose: build.expose(root),
+        expose: Build::expose(root),
         serve: build.serve(root),
         callers: build.callers(root),
         approvals,

@@ -164,8 +164,8 @@ async fn ask_a_person(
             Ok(Admission::Ended(Box::new(result)))
         }
         other => {
-            let structured = question::unanswered(&other).filter(|_| ask.question);
-            Err(Refused { structured, ..not_admitted(other, &ask) })
+            let unanswered = question::unanswered(&other).filter(|_| ask.question);
+            Err(Refused { unanswered, ..not_admitted(other, &ask) })
         }
     }
 }

@@ -29,17 +29,16 @@ fn is_answer(value: &Value) -> bool {
 }
 
 /// Why there is no answer; `None`: there may still be one.
-pub(super) fn unanswered(answer: &Answer) -> Option<Value> {
-    let status = match answer {
-        Answer::Cancelled | Answer::Declined { by: Some(_), .. } => "cancelled",
-        Answer::Expired(_) => "timeout",
-        Answer::Unavailable(_) | Answer::Declined { by: None, .. } => "unavailable",
+pub(super) fn unanswered(answer: &Answer) -> Option<&'static str> {
+    match answer {
+        Answer::Cancelled | Answer::Declined { by: Some(_), .. } => Some("cancelled"),
+        Answer::Expired(_) => Some("timeout"),
+        Answer::Unavailable(_) | Answer::Declined { by: None, .. } => Some("unavailable"),
         Answer::Pending { .. }
         | Answer::Admitted(_)
         | Answer::Edited { .. }
-        | Answer::Answered { .. } => return None,
-    };
-    Some(json!({ "status": status }))
+        | Answer::Answered { .. } => None,
+    }
 }
 
 #[cfg(test)]

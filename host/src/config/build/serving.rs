@@ -105,7 +105,7 @@ impl Build<'_> {
         }
     }
 
-    pub(super) fn expose(&mut self, root: Reader<'_>) -> Vec<ExposedSet> {
+    pub(super) fn expose(root: Reader<'_>) -> Vec<ExposedSet> {
         let each = root.each("expose").into_iter().map(|(name, _, set)| ExposedSet {
             name: name.to_owned(),
             tools: set.texts("tools").unwrap_or_default(),

@@ -81,8 +81,7 @@ async fn until_ended(
         () = signals.next() => {}
     }
     tell(&format!(
-        "note: ending; calls that run have {} s, and a second signal ends all at once",
-        drain.as_secs()
+        "note: ending; calls that run have {drain:?}, and a second signal ends all at once"
     ));
     shutdown.cancel();
     tokio::select! {

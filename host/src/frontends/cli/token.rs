@@ -41,7 +41,7 @@ fn lines(args: &TokenArgs, sha256: &Digest) -> Result<String, CliError> {
     if let Some(caller) = caller {
         text.push_str(&format!("caller = {}\n", quoted(caller)?));
     }
-    let names = serde_json::to_string(roles).map_err(unwritten)?;
+    let names = serde_json::to_string(roles).map_err(|error| unwritten(&error))?;
     text.push_str(&format!("roles = {names}"));
     Ok(text)
 }
@@ -54,10 +54,10 @@ fn key(name: &str) -> Result<String, CliError> {
 
 /// A basic string of TOML, which JSON's is where nothing in it hides.
 fn quoted(text: &str) -> Result<String, CliError> {
-    serde_json::to_string(text).map_err(unwritten)
+    serde_json::to_string(text).map_err(|error| unwritten(&error))
 }
 
-fn unwritten(error: serde_json::Error) -> CliError {
+fn unwritten(error: &serde_json::Error) -> CliError {
     CliError::Machine(format!("no configuration can be made: {error}"))
 }
 
