@@ -34,12 +34,12 @@ pub(super) struct Faulty {
     /// Whose it is; `None`: that can't be told, which is `null` on the wire.
     pub(super) id: Option<RequestId>,
     /// What is wrong.
-    pub(super) error: ErrorData,
+    pub(super) error: Box<ErrorData>,
 }
 
 impl Faulty {
     fn new(id: Option<RequestId>, code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { id, error: ErrorData::new(code, message, None) }
+        Self { id, error: Box::new(ErrorData::new(code, message, None)) }
     }
 
     fn request(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
