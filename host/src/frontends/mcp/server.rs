@@ -69,6 +69,7 @@ impl Server {
     }
 
     /// A server whose requests each bring their access along.
+    #[cfg(feature = "http")]
     pub(super) fn of_requests(shared: Arc<Shared>) -> Self {
         Self::new(shared, None)
     }
