@@ -162,3 +162,37 @@ pub(super) fn contents(attachment: &Attachment, uri: &str) -> ResourceContents {
         None => made,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::descriptor::example;
+    use crate::contract::effects::Effect;
+    use crate::contract::outcome::Outcome;
+
+    #[test]
+    fn what_is_too_large_for_the_result_stands_under_its_address() {
+        let mut result = ToolResult::new("c".parse().unwrap(), Outcome::Success, "two");
+        let picture = |at: usize| Attachment {
+            uri: format!("belljar://result/c/{at}"),
+            kind: AttachmentKind::Image,
+            mime_type: Some("image/png".to_owned()),
+            size: 3 << 20,
+            bytes: vec![7; 3 << 20],
+        };
+        result.attachments = vec![picture(0), picture(1)];
+        let made = answer(result, &example("a.b", Effect::assumed(false)));
+        assert!(made.content[1].as_image().is_some(), "there is room for one");
+        assert_eq!(made.content[2].as_resource_link().unwrap().uri, "belljar://result/c/1");
+    }
+
+    #[test]
+    fn a_cut_record_is_told_as_an_error_that_says_the_call_went_well() {
+        let mut tool = example("a.b", Effect::assumed(false));
+        tool.output_schema = Some(json!({"type": "object", "required": ["n"]}));
+        let result = ToolResult::new("c".parse().unwrap(), Outcome::Success, "{\"m\": [left out]");
+        let made = answer(result, &tool);
+        assert_eq!((made.is_error, made.structured_content), (Some(true), None));
+        assert_eq!(made.content[1].as_text().unwrap().text, NO_STRUCTURE);
+    }
+}

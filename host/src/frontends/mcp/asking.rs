@@ -9,7 +9,7 @@ mod state;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ErrorData,
-    InputRequest, InputRequests, InputRequiredResult, ProtocolVersion,
+    InputRequest, InputRequests, InputRequiredResult,
 };
 use rmcp::service::RequestContext;
 
@@ -19,6 +19,7 @@ pub(super) use self::state::Used;
 use self::form::Form;
 use super::answer::answer;
 use super::call::Call;
+use super::server::is_modern;
 use crate::contract::approval::{
     ApprovalDecision, ApprovalRequest, ApprovalState, Approver, Channel,
 };
@@ -55,7 +56,7 @@ pub(super) async fn elicit(
     call: &Call<'_>,
     request: &CallToolRequestParams,
 ) -> Result<CallToolResponse, ErrorData> {
-    let modern = call.context.protocol_version() >= Some(ProtocolVersion::V_2026_07_28);
+    let modern = is_modern(call.context);
     if modern && let Some(sealed) = &request.request_state {
         let state = state::open(call, sealed)?;
         let answers = request.input_responses.as_ref();

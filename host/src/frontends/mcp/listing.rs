@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use rmcp::model::{CacheScope, ErrorData, ListToolsResult, RequestStateCodec, SealOptions, Tool};
+use rmcp::model::{ErrorData, ListToolsResult, RequestStateCodec, SealOptions, Tool};
 
 use super::shared::Shared;
 use super::tool::definition;
@@ -13,7 +13,7 @@ use crate::frontends::access::Access;
 /// at once listens.
 pub(super) const TTL_MS: u64 = 5_000;
 /// Accesses whose tools are kept.
-const ACCESSES_MAX: usize = 64;
+pub(super) const ACCESSES_MAX: usize = 64;
 /// Names that are suggested for an unknown one.
 const NEAR_MAX: usize = 3;
 /// How alike a name must be to be suggested.
@@ -30,6 +30,11 @@ struct Made {
 }
 
 impl Pages {
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
     /// The definitions, by id.
     fn of(&self, shared: &Shared, access: &Arc<Access>) -> Arc<[Tool]> {
         let revision = *shared.host.tools_revision().borrow();
@@ -68,7 +73,7 @@ pub(super) fn tools(
         })?;
     let mut result = ListToolsResult::with_all_items(page.to_vec());
     result.next_cursor = next;
-    Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
+    Ok(result)
 }
 
 /// What a cursor is good for: the list, and whose.

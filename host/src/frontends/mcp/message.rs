@@ -12,7 +12,7 @@ use rmcp::model::{
     ClientRequest, ErrorCode, ErrorData, InputResponses, JsonObject, RequestId, RequestMetaObject,
 };
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::flight::FlightError;
@@ -34,12 +34,12 @@ pub(super) struct Faulty {
     /// Whose it is; `None`: that can't be told, which is `null` on the wire.
     pub(super) id: Option<RequestId>,
     /// What is wrong.
-    pub(super) error: ErrorData,
+    pub(super) error: Box<ErrorData>,
 }
 
 impl Faulty {
     fn new(id: Option<RequestId>, code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { id, error: ErrorData::new(code, message, None) }
+        Self { id, error: Box::new(ErrorData::new(code, message, None)) }
     }
 
     fn request(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
@@ -84,6 +84,7 @@ pub(super) enum Incoming<'a> {
         /// Its id.
         id: RequestId,
         /// Whether it begins a session of the older era.
+        #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "sessions are http's"))]
         initialize: bool,
     },
     /// A notification; where it cancels, what.
@@ -227,8 +228,9 @@ impl CallParams<'_> {
     }
 
     /// The call as a message without its arguments.
+    #[cfg(feature = "http")]
     pub(super) fn without_arguments(&self, id: &RequestId) -> Vec<u8> {
-        #[derive(Serialize)]
+        #[derive(serde::Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Params<'a> {
             name: &'a str,

@@ -43,6 +43,8 @@ pub(super) struct Web {
     sessions: Arc<Sessions>,
     /// Whose each session is, and what is open in it.
     owners: Mutex<HashMap<String, Owned>>,
+    /// Sessions begin one after another, so that they can be counted.
+    beginning: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone)]
@@ -71,7 +73,13 @@ impl Web {
         let make = move || Ok(Server::of_requests(Arc::clone(&of)));
         let service = StreamableHttpService::new(make, Arc::clone(&sessions), config);
         let shared = Arc::clone(shared);
-        Self { shared, service, sessions, owners: Mutex::default() }
+        Self {
+            shared,
+            service,
+            sessions,
+            owners: Mutex::default(),
+            beginning: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Answers a request.
@@ -122,6 +130,7 @@ impl Web {
             Ok(Incoming::Response) => (None, Body::from(body.clone()), false),
         };
         let begins = begins && owned.is_none();
+        let _turn = if begins { Some(self.beginning.lock().await) } else { None };
         if begins
             && self.sessions.sessions.read().await.len() >= self.shared.settings.bounds.sessions
         {

@@ -3,7 +3,7 @@
 //! Keeps nothing; the engine does.
 
 use rmcp::model::{
-    CacheScope, ErrorData, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResponse,
+    ErrorData, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResponse,
     ReadResourceResult, ResourceTemplate,
 };
 
@@ -31,7 +31,7 @@ pub(super) fn list(
     let page = page.iter().map(|attachment| resource(attachment)).collect();
     let mut result = ListResourcesResult::with_all_items(page);
     result.next_cursor = next;
-    Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+    Ok(result)
 }
 
 /// Where what calls leave stands.
@@ -53,7 +53,7 @@ pub(super) fn read(
         ErrorData::resource_not_found(format!("nothing stands under `{uri}`, or no longer"), None)
     })?;
     let result = ReadResourceResult::new(vec![contents(&attachment, uri)]);
-    Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
+    Ok(result.into())
 }
 
 /// A link says where something else stands; there is nothing to read here.

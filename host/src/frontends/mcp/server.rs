@@ -2,15 +2,16 @@
 //!
 //! One for each connection, each session and each request without either. Holds no state of calls.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode, ErrorData, Implementation, InitializeRequestParams, InitializeResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SubscriptionFilter,
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
+    DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
+    InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -44,6 +45,10 @@ pub(super) struct Server {
     pub(super) shared: Arc<Shared>,
     /// Whose connection it is; `None`: each request says so, over http.
     access: Option<Arc<Access>>,
+    /// The session of the older era over http that this serves.
+    session: OnceLock<String>,
+    /// Whether its client is told of tools that come and go.
+    told: AtomicBool,
     closing: CancellationToken,
     /// What was started for this client ends with it.
     _ends: DropGuard,
@@ -64,6 +69,7 @@ impl Server {
     }
 
     /// A server whose requests each bring their access along.
+    #[cfg(feature = "http")]
     pub(super) fn of_requests(shared: Arc<Shared>) -> Self {
         Self::new(shared, None)
     }
@@ -71,7 +77,8 @@ impl Server {
     fn new(shared: Arc<Shared>, access: Option<Arc<Access>>) -> Self {
         let closing = CancellationToken::new();
         let ends = closing.clone().drop_guard();
-        Self { shared, access, closing, _ends: ends }
+        let (session, told) = (OnceLock::new(), AtomicBool::new(false));
+        Self { shared, access, session, told, closing, _ends: ends }
     }
 
     /// Cancelled when no more requests come.
@@ -89,9 +96,14 @@ impl Server {
         let listed = access.cloned().ok_or_else(|| {
             ErrorData::invalid_request("nobody is known to have sent this request", None)
         })?;
+        // The newer era has no sessions, whatever the header says.
+        let parts = parts.filter(|_| !is_modern(context));
         let session = parts.and_then(|parts| parts.headers.get(SESSION)?.to_str().ok());
         let access = match session {
-            Some(session) => Arc::new(listed.as_ref().clone().in_session(session)),
+            Some(session) => {
+                self.session.get_or_init(|| session.to_owned());
+                Arc::new(listed.as_ref().clone().in_session(session))
+            }
             None => Arc::clone(&listed),
         };
         Ok(Asker { listed, access })
@@ -108,6 +120,22 @@ impl Server {
              approved. What is too long for a result stands under its belljar:// address."
         )
     }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let (Some(session), Ok(runtime)) =
+            (self.session.take(), tokio::runtime::Handle::try_current())
+        {
+            let shared = Arc::clone(&self.shared);
+            runtime.spawn(async move { shared.end_session(session).await });
+        }
+    }
+}
+
+/// Whether a request is of the era without handshakes.
+pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version() >= Some(ProtocolVersion::V_2026_07_28)
 }
 
 impl ServerHandler for Server {
@@ -148,7 +176,12 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let asker = self.asker(&context)?;
-        listing::tools(&self.shared, &asker.listed, request.and_then(|it| it.cursor).as_deref())
+        let cursor = request.and_then(|it| it.cursor);
+        let mut page = listing::tools(&self.shared, &asker.listed, cursor.as_deref())?;
+        if is_modern(&context) {
+            page = page.with_ttl_ms(listing::TTL_MS).with_cache_scope(CacheScope::Private);
+        }
+        Ok(page)
     }
 
     async fn call_tool(
@@ -201,7 +234,10 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        listen::session(&self.shared, context.peer, self.closing.clone());
+        // Said once or often, one is told once.
+        if !self.told.swap(true, Ordering::Relaxed) {
+            listen::session(&self.shared, context.peer, self.closing.clone());
+        }
     }
 
     async fn on_custom_request(

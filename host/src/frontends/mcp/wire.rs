@@ -99,10 +99,10 @@ impl Transport<RoleServer> for Wire {
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.outgoing = None;
         self.incoming.close();
-        if let Some(mut writer) = self.writer.take() {
-            if tokio::time::timeout(LAST_WORDS, &mut writer).await.is_err() {
-                writer.abort();
-            }
+        if let Some(mut writer) = self.writer.take()
+            && tokio::time::timeout(LAST_WORDS, &mut writer).await.is_err()
+        {
+            writer.abort();
         }
         Ok(())
     }

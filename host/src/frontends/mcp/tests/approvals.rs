@@ -1,12 +1,14 @@
 //! Calls that a person is asked about, by each setting and in both eras.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::kit::{Client, Desk, writer};
 use crate::config::McpApprovals;
 use crate::contract::approval::{ApprovalDecision, ApprovalState, Approver, Channel};
+use crate::frontends::mcp::McpSettings;
 use crate::storage::ListFilter;
 
 fn runs(desk: &Desk) -> usize {
@@ -25,7 +27,7 @@ fn with_forms(desk: &Desk) -> Client {
 }
 
 /// The same call again, with an answer.
-fn answered(asked: &Value, arguments: Value, said: Value) -> Value {
+fn answered(asked: &Value, arguments: &Value, said: &Value) -> Value {
     json!({"name": "fake_write", "arguments": arguments,
         "requestState": asked["result"]["requestState"], "inputResponses": {"approval": said}})
 }
@@ -107,7 +109,7 @@ async fn the_modern_answer_runs_the_call_once_and_its_state_counts_once() {
     let arguments = json!({"a": 1, "b": 2});
     let asked = client.call(1, "fake_write", arguments).await;
     // Equal arguments, written another way.
-    let retry = answered(&asked, json!({"b": 2, "a": 1}), approve());
+    let retry = answered(&asked, &json!({"b": 2, "a": 1}), &approve());
     let done = client.ask(2, "tools/call", retry.clone()).await;
     assert_eq!((outcome(&done), runs(&desk)), (&json!("success"), 1));
     let replayed = client.ask(3, "tools/call", retry).await;
@@ -159,7 +161,7 @@ async fn the_modern_no_its_reason_and_its_cancel_are_told_apart() {
     ] {
         let arguments = json!({"said": said});
         let asked = client.call(1, "fake_write", arguments.clone()).await;
-        let ended = client.ask(2, "tools/call", answered(&asked, arguments, said.clone())).await;
+        let ended = client.ask(2, "tools/call", answered(&asked, &arguments, &said)).await;
         assert_eq!(outcome(&ended), expected, "{said}: {ended}");
         let text = ended["result"]["content"][0]["text"].as_str().unwrap();
         assert_eq!(text.contains("not today"), said.get("content").is_some(), "{text}");
@@ -172,7 +174,7 @@ async fn a_state_without_a_usable_answer_asks_again_or_is_refused() {
     let desk = Desk::asking(McpApprovals::Elicit);
     let mut client = with_forms(&desk);
     let asked = client.call(1, "fake_write", json!({})).await;
-    let mut retry = answered(&asked, json!({}), approve());
+    let mut retry = answered(&asked, &json!({}), &approve());
     retry.as_object_mut().unwrap().remove("inputResponses");
     let again = client.ask(2, "tools/call", retry).await;
     assert_eq!(again["result"]["resultType"], "input_required", "{again}");
@@ -181,7 +183,7 @@ async fn a_state_without_a_usable_answer_asks_again_or_is_refused() {
         json!({"action": "accept"}),
         json!({"action": "accept", "content": {"decision": "yes"}}),
     ] {
-        let answer = client.ask(3, "tools/call", answered(&asked, json!({}), said.clone())).await;
+        let answer = client.ask(3, "tools/call", answered(&asked, &json!({}), &said)).await;
         assert_eq!(answer["error"]["code"], -32602, "{said}: {answer}");
     }
     assert_eq!(runs(&desk), 0);
@@ -242,7 +244,7 @@ async fn mc02_a_call_that_is_called_off_while_it_asks_withdraws_its_question() {
         .line(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
         .await;
     while desk.host.approvals().show(&id).unwrap().state == ApprovalState::Pending {
-        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert_eq!(outcome(&client.until_id_of(2, "fake_read").await), "success");
     assert_eq!(runs(&desk), 1);
@@ -283,4 +285,14 @@ async fn a12_a_question_is_its_own_form_and_its_answers_are_the_result() {
     let told = client.ask(2, "tools/call", retry).await;
     assert_eq!((outcome(&told), runs(&desk)), (&json!("success"), 0));
     assert_eq!(told["result"]["content"][0]["text"], "[\"x\",\"so\"]");
+}
+
+#[tokio::test]
+async fn an_older_client_that_never_answers_is_handed_the_request() {
+    let mut settings = McpSettings { approvals: McpApprovals::Elicit, ..McpSettings::default() };
+    settings.bounds.elicitation = Duration::from_millis(20);
+    let desk = Desk::with(settings);
+    let mut client = desk.shaken("2025-11-25", json!({"elicitation": {}})).await;
+    client.send(1, "tools/call", json!({"name": "fake_write"})).await;
+    assert_eq!(outcome(&client.until_id(1).await), "approval_pending");
 }

@@ -38,6 +38,8 @@ async fn progress_rises_and_comes_before_the_answer_and_only_where_it_was_asked_
 async fn a_session_of_the_older_era_is_told_when_tools_come_and_go() {
     let desk = Desk::new();
     let mut client = desk.shaken("2025-11-25", json!({})).await;
+    // Said twice, and told once.
+    client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     assert_eq!(client.ask(1, "ping", json!({})).await["result"], json!({}));
     desk.tools.set(vec![reader("fake.read")]);
     assert_eq!(client.next().await["method"], "notifications/tools/list_changed");

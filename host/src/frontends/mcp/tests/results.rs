@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::kit::{Desk, reader};
 use crate::config::McpApprovals;
+use crate::frontends::mcp::listing::ACCESSES_MAX;
 
 #[tokio::test]
 async fn mc12_the_list_is_in_order_complete_and_says_how_long_it_is_fresh() {
@@ -156,7 +157,10 @@ async fn the_trace_context_goes_with_the_call() {
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let params = json!({"name": "fake_lies", "_meta": {"traceparent": trace}});
     client.ask(1, "tools/call", params).await;
+    let long = json!({"name": "fake_lies", "_meta": {"traceparent": "0".repeat(300)}});
+    client.ask(2, "tools/call", long).await;
     let seen = desk.runner.seen.lock().unwrap();
+    assert_eq!(seen[1].asked_by.as_ref().unwrap().trace_parent, None, "no context is that long");
     assert_eq!(seen[0].asked_by.as_ref().unwrap().trace_parent.as_deref(), Some(trace));
 }
 
@@ -184,4 +188,14 @@ async fn an_upstream_that_breaks_its_schema_is_told_as_an_error_and_its_text_sta
     assert_eq!((&lies["isError"], lies.get("structuredContent")), (&json!(true), None), "{lies}");
     assert_eq!(lies["content"][0]["text"], "7");
     assert_eq!(lies["_meta"]["belljar/result"]["outcome"], "success");
+}
+
+#[tokio::test]
+async fn lists_are_kept_for_the_newest_accesses_alone() {
+    let desk = Desk::new();
+    let mut clients: Vec<_> = (0..=ACCESSES_MAX).map(|_| desk.connect()).collect();
+    for client in &mut clients {
+        client.ask(1, "tools/list", json!({})).await;
+    }
+    assert_eq!(desk.frontend.shared.pages.len(), ACCESSES_MAX);
 }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::kit::{Desk, reader};
 use crate::frontends::mcp::McpSettings;
 use crate::frontends::mcp::over_http::Web;
+use crate::storage::ListFilter;
 
 fn web(desk: &Desk) -> Arc<Web> {
     Arc::new(Web::new(&desk.frontend.shared, CancellationToken::new()))
@@ -255,4 +256,21 @@ async fn a_modern_client_listens_over_http() {
         told.push_str(std::str::from_utf8(&part.unwrap().unwrap().unwrap()).unwrap());
     }
     assert!(told.contains("subscriptions/acknowledged"), "{told}");
+}
+
+#[tokio::test]
+async fn t31_what_a_session_asked_ends_with_it() {
+    let desk = Desk::new();
+    let web = web(&desk);
+    let session = session(&desk, &web, "mcp").await;
+    let asked = web.answer(in_session(&desk, "mcp", &session, &call(1, "fake_write"))).await;
+    assert_eq!(only(asked).await["result"]["isError"], true);
+    let pending = || desk.host.approvals().list(&ListFilter::pending()).unwrap();
+    assert_eq!(pending().len(), 1);
+    let mut end = in_session(&desk, "mcp", &session, &Value::Null);
+    *end.method_mut() = axum::http::Method::DELETE;
+    web.answer(end).await;
+    while !pending().is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
