@@ -25,7 +25,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("toml", &["config/", "gate/tests"]),
     ("indicatif", &["frontends/cli/"]),
     ("belljar_builtin", &["app.rs"]),
-    ("axum", &["frontends/http/"]),
+    ("axum", &["frontends/http/", "frontends/mcp/"]),
     ("tower_http", &["frontends/http/"]),
     ("hyper", &["frontends/http/"]),
     ("tokio_io_timeout", &["frontends/http/"]),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Client, Place};
 use super::hash;
@@ -17,7 +17,10 @@ fn the_end_of_stdin_ends_it_and_every_call_is_answered() {
     let (exit, lines) = client.end();
     assert_eq!(exit, Some(0));
     for id in ids {
-        let answers = |line: &&String| line.contains(&format!("\"id\":{id}"));
+        let answers = |line: &&String| {
+            let message: Value = serde_json::from_str(line).unwrap();
+            message["id"] == id
+        };
         assert_eq!(lines.iter().filter(answers).count(), 1, "{id}");
     }
 }
