@@ -21,7 +21,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::MethodRouter;
@@ -32,6 +31,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 
 pub use self::error::HttpError;
+/// What [`HttpFrontend::router`] takes and gives, for modules that may not know its crate.
+pub use axum::Router;
 
 use self::background::Background;
 use self::doors::Doors;

@@ -89,11 +89,24 @@ impl HttpFrontend {
         shutdown: CancellationToken,
         drain: Duration,
     ) -> Result<(), HttpError> {
+        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        self.run_within(places, listener, router, shutdown, drain).await
+    }
+
+    /// The same with these places for connections.
+    pub(super) async fn run_within(
+        &self,
+        places: Arc<Semaphore>,
+        listener: TcpListener,
+        router: Router,
+        shutdown: CancellationToken,
+        drain: Duration,
+    ) -> Result<(), HttpError> {
         listener.local_addr().map_err(HttpError::Socket)?;
         let ends = Ends { closing: CancellationToken::new(), gone: CancellationToken::new() };
         let connections = TaskTracker::new();
         tokio::select! {
-            () = accept(&listener, &router, &connections, &ends) => {}
+            () = accept(&listener, &places, &router, &connections, &ends) => {}
             () = shutdown.cancelled() => {}
         }
         drop(listener);
@@ -121,10 +134,15 @@ async fn within(time: Duration, done: &mut (impl Future<Output = ()> + Unpin)) -
     tokio::time::timeout(time, done).await.is_ok()
 }
 
-async fn accept(listener: &TcpListener, router: &Router, tasks: &TaskTracker, ends: &Ends) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+    router: &Router,
+    tasks: &TaskTracker,
+    ends: &Ends,
+) {
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok(place) = Arc::clone(places).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, peer)) => {
                 let place = ConnectionPlace(Arc::new(Mutex::new(Some(place))));

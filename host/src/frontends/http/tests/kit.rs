@@ -76,13 +76,15 @@ impl ToolRunner for Runner {
                 return AttemptEnd { end, usage: Usage::default(), missing_grants: Vec::new() };
             }
             "panic" => panic!("a runner that panics"),
-            "blob" => {
+            "blob" | "flood" => {
+                let is_flood = tool.tool.as_str() == "flood";
+                let bytes = if is_flood { vec![b'x'; 48 << 20] } else { b"<script>".to_vec() };
                 attachments.push(Attachment {
                     uri: crate::contract::normalise::result_uri(&attempt.call_id, 0),
                     kind: AttachmentKind::Blob,
                     mime_type: Some("text/html".into()),
-                    size: 8,
-                    bytes: b"<script>".to_vec(),
+                    size: bytes.len() as u64,
+                    bytes,
                 });
                 text("one")
             }
@@ -177,7 +179,7 @@ impl Api {
         }
         let app = start(&Setup { config: config.clone(), ..Setup::default() }).unwrap();
         let running = Arc::new(Running::default());
-        let names = ["echo", "hang", "panic", "blob", "log", "write"];
+        let names = ["echo", "hang", "panic", "blob", "flood", "log", "write"];
         let tools = names.map(|name| found(&format!("fake.{name}"))).to_vec();
         let runner = Arc::new(Runner(Arc::clone(&running)));
         app.tools.put(&"fake".parse().unwrap(), OutsideTools { tools, runner }).unwrap();
