@@ -52,6 +52,12 @@ impl Place {
         Ran::of(command.output().unwrap())
     }
 
+    /// Waits until a call of this tool has a record of its start.
+    pub(super) fn until_recorded(&self, tool: &str) {
+        let state = self.config().with_file_name("state");
+        until(|| holds(&state, tool).then_some(()));
+    }
+
     /// Waits until a request waits for a person.
     pub(super) fn until_asked(&self) -> String {
         until(|| {
@@ -131,7 +137,7 @@ impl Client {
     /// Waits for the answer to a request.
     pub(super) fn answer(&mut self, id: u64) -> Value {
         loop {
-            let line = self.stdout.recv_timeout(PATIENCE).expect("stdout ended or went silent");
+            let line = self.stdout.recv_timeout(PATIENCE).unwrap();
             let message: Value = serde_json::from_str(&line).unwrap_or(Value::Null);
             self.seen.push(line);
             if message["id"] == id && message.get("method").is_none() {
@@ -143,17 +149,11 @@ impl Client {
     /// Waits for words on stderr.
     pub(super) fn until_told(&mut self, words: &str) {
         loop {
-            let line = self.stderr.recv_timeout(PATIENCE).expect("stderr ended or went silent");
+            let line = self.stderr.recv_timeout(PATIENCE).unwrap();
             if line.contains(words) {
                 return;
             }
         }
-    }
-
-    /// Waits until a call of this tool has a record of its start.
-    pub(super) fn until_recorded(&mut self, place: &Place, tool: &str) {
-        let lanes = place.config().with_file_name("state");
-        until(|| holds(&lanes, tool).then_some(()));
     }
 
     pub(super) fn signal(&self, signal: &str) {

@@ -30,7 +30,7 @@ fn a_call_that_outlives_the_drain_is_interrupted_on_record() {
     let place = Place::with_guests(&["sleeps"], "[serve]\ndrain = \"300ms\"\n");
     let mut client = Client::start(&place, &["--timeout", "2m"]);
     client.call(&serde_json::from_str(HOUR).unwrap());
-    client.until_recorded(&place, "sleeps.hour");
+    place.until_recorded("sleeps.hour");
     client.signal("-TERM");
     assert_eq!(client.ended(), Some(0));
     let shown = place.run(&["audit", "show", "--json"]).ends_with(0).stdout;
@@ -44,7 +44,7 @@ fn a_second_signal_ends_it_at_once() {
     let place = Place::with_guests(&["sleeps"], "[serve]\ndrain = \"10m\"\n");
     let mut client = Client::start(&place, &["--timeout", "2m"]);
     client.call(&serde_json::from_str(HOUR).unwrap());
-    client.until_recorded(&place, "sleeps.hour");
+    place.until_recorded("sleeps.hour");
     client.signal("-TERM");
     client.until_told("a second signal ends all at once");
     let before = Instant::now();
