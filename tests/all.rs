@@ -33,6 +33,8 @@ mod suites {
     mod limits_page;
     mod plugins;
     mod process_exit;
+    #[cfg(feature = "mcp")]
+    mod serve;
     mod stock;
     mod tidy;
 }

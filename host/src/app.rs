@@ -33,7 +33,7 @@ use crate::registry::{
     Catalog, CatalogError, CodeStore, DiscoverError, LoadError, Loader, PluginFile, find_plugins,
 };
 use crate::runners::client::{ClientSettings, Clients};
-use crate::runners::{Router, Tools};
+use crate::runners::{OwnError, Router, Tools, add_own_tools};
 use crate::sandbox::{COMPONENT_MAX_LEN, EngineError, Sandbox};
 use crate::storage::StorageError;
 
@@ -87,6 +87,9 @@ pub enum StartError {
     /// No plugin where one was named.
     #[error(transparent)]
     Discover(#[from] DiscoverError),
+    /// A tool of the host itself, whose name is taken.
+    #[error(transparent)]
+    Own(#[from] OwnError),
     /// A plugin that was named and can't be loaded.
     #[error("the plugin `{path}` can't be loaded: {source}")]
     Plugin {
@@ -206,6 +209,9 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         clock: unix_ms,
         levels: Some(Arc::new(clients.clone())),
     })?;
+    if setup.own_tools {
+        add_own_tools(&tools, engine.kept(), given.limits_of_any(), unix_ms)?;
+    }
     #[cfg(feature = "mcp")]
     let upstream = upstream::upstreams(setup, &tools, &bus);
     let listing = Arc::clone(&tools) as _;

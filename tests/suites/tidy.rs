@@ -25,6 +25,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("toml", &["config/", "gate/tests"]),
     ("indicatif", &["frontends/cli/"]),
     ("belljar_builtin", &["app.rs"]),
+    ("axum", &["frontends/http/", "frontends/mcp/"]),
+    ("tower_http", &["frontends/http/"]),
+    ("hyper", &["frontends/http/"]),
+    ("tokio_io_timeout", &["frontends/http/"]),
+    ("rmcp", &["frontends/mcp/"]),
 ];
 
 /// Every file of the repository with this ending, by its path from the root.

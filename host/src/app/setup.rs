@@ -51,4 +51,7 @@ pub struct Setup {
     pub approver: Option<Arc<dyn ApprovalHook>>,
     /// Who assesses calls of level SMART; `None`: by what is proven of the tool.
     pub assessor: Option<Arc<dyn RiskAssessor>>,
+    /// Whether the host's own tools are there: for one that stays, so that what a call left can be
+    /// read by a later one.
+    pub own_tools: bool,
 }

@@ -177,13 +177,15 @@ pub(super) fn build(table: &Table, known: &Known<'_>, problems: &mut Problems) -
     build.limits_of_time(root);
     let approvals = build.approvals(root.under("approvals"));
     let audit = build.audit(root.under("audit"), state.as_deref());
+    build.unknown_sets(root, &plugins);
+    build.open_to_all(root.under("serve"));
     Config {
         file: None,
         places: Vec::new(),
         builtins: build.builtins(root),
         limits: root.limits(),
         tokens: build.tokens(root),
-        expose: build.expose(root),
+        expose: Build::expose(root),
         serve: build.serve(root),
         callers: build.callers(root),
         approvals,

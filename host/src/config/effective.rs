@@ -15,7 +15,7 @@ use super::value::{Node, Table, Value};
 const SHOWN_MAX: usize = 20_000;
 
 /// Tables in which only what is set is shown, and what has a value by default.
-const CHOSEN: [&str; 4] = ["plugins.", "policy.", "secrets.", "upstream."];
+const CHOSEN: [&str; 5] = ["plugins.", "policy.", "secrets.", "tokens.", "upstream."];
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +51,8 @@ impl Serialize for Origin {
 pub struct Effective {
     /// Its full path: `engine.concurrency`.
     pub key: String,
-    /// As a person reads it, in one line that is safe to look at. Never a secret's value, nor a
-    /// variable's.
+    /// As a person reads it, in one line that is safe to look at. Never a secret's value, a
+    /// token's or a variable's.
     pub value: String,
     /// Where it comes from.
     pub origin: Origin,

@@ -119,11 +119,21 @@ impl Config {
 
 impl SecretSettings {
     fn read(&self, variable: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-        let value = match &self.from {
-            SecretOrigin::Env(name) => {
+        self.from.read(variable)
+    }
+}
+
+impl SecretOrigin {
+    /// The value, read now.
+    ///
+    /// # Errors
+    /// In one sentence, which names where it was looked for and never what was found.
+    pub fn read(&self, variable: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+        let value = match self {
+            Self::Env(name) => {
                 variable(name).ok_or_else(|| format!("the variable `{name}` isn't set"))?
             }
-            SecretOrigin::File(path) => read_file(path)
+            Self::File(path) => read_file(path)
                 .map_err(|error| format!("`{}` can't be read: {error}", shown_path(path)))?,
         };
         match value.len() as u64 {

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod malformed;
+mod serving;
 mod values;
 
 use std::path::Path;

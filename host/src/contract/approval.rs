@@ -57,6 +57,9 @@ pub struct ApprovalRequest {
     /// Whether policy lets `--yes` stand for a person here.
     #[serde(default)]
     pub yes_allowed: bool,
+    /// Whether it is a question to answer, and no call to let through.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub question: bool,
 }
 
 /// Who calls, as far as it is known: from the frontend's authenticated context.

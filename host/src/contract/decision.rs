@@ -26,6 +26,8 @@ pub struct AskReason {
     pub reason: String,
     /// Whether the rule that asks lets `--yes` stand for a person.
     pub yes_allowed: bool,
+    /// Whether it is a question: only an answer is of use, and no permission given now or earlier.
+    pub question: bool,
 }
 
 /// A denial, apart by who denied.

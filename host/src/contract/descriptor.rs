@@ -123,6 +123,10 @@ pub struct ToolDescriptor {
     pub parallel: ParallelRule,
     /// `gate.require_approval`, by the tool's own `@ask`.
     pub requires_approval: bool,
+    /// Whether it is a question to a person: every call asks one, whose answer is its result, and
+    /// nothing runs. Only the host's own tools are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub asks_a_person: bool,
     /// The bounds of its calls, each with its origin.
     pub limits: Limits,
 }
@@ -179,6 +183,7 @@ pub(crate) fn example(id: &str, effect: super::effects::Effect) -> ToolDescripto
         needs: Vec::new(),
         parallel: ParallelRule { sequential: false, locks: Vec::new() },
         requires_approval: false,
+        asks_a_person: false,
         limits: Limits::default(),
     }
 }

@@ -11,6 +11,7 @@ use super::attempt::limits_of;
 use super::dispatch::{Shared, Within};
 use super::execute::Admitted;
 use super::prepare::{Prepared, grants_of, look_up, prepare};
+use super::question;
 use super::refused::Refused;
 use super::repeat::known;
 use super::report::OpenCall;
@@ -133,7 +134,7 @@ pub(super) fn asking<'a>(
 }
 
 fn publish(shared: &Shared, call: &ToolInvocation, prepared: &Prepared, decision: &Decision) {
-    shared.bus.publish(Some(&call.call_id), || {
+    shared.bus.publish_for(&call.call_id, call.caller.as_deref(), || {
         let (verdict, by, reason) = match decision {
             Decision::Allow(mark) => (Verdict::Allow, Some(mark.by), &mark.reason),
             Decision::Deny(Refusal::NotAllowed(why) | Refusal::Denied(why)) => {
@@ -184,9 +185,16 @@ async fn ask_a_person(
             let mut result = ToolResult::new(call.call_id.clone(), Outcome::Success, content);
             result.executed = Executed::No;
             result.approval = Some(mark_of(&entry, "a person answered in the tool's place"));
+            if ask.question {
+                let given = question::answered(&prepared.arguments, &result.content);
+                result.structured = Some(given);
+            }
             Ok(Admission::Ended(Box::new(result)))
         }
-        other => Err(not_admitted(other, &ask)),
+        other => {
+            let unanswered = question::unanswered(&other).filter(|_| ask.question);
+            Err(Refused { unanswered, ..not_admitted(other, &ask) })
+        }
     }
 }
 
@@ -204,9 +212,13 @@ fn not_admitted(answer: Answer, ask: &AskReason) -> Refused {
             Refused::new(Outcome::ApprovalExpired, why).of_request(&id)
         }
         Answer::Pending { id, .. } => {
+            let (what, how) = match ask.question {
+                true => ("answer this", format!("answer {id} TEXT")),
+                false => ("approve this call", format!("approve {id}")),
+            };
             let why = format!(
-                "a person has to approve this call ({}): `belljar approvals approve {id}`, or \
-                 `deny`; then repeat the identical call",
+                "a person has to {what} ({}): `belljar approvals {how}`, or `deny`; then repeat \
+                 the identical call",
                 ask.reason
             );
             Refused::new(Outcome::ApprovalPending, why).of_request(&id)

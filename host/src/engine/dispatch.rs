@@ -152,7 +152,7 @@ impl Engine {
         let shared = self.0.as_ref();
         call.permission_level = shared.level_of(&call);
         let mut open = OpenCall::new(&self.0, &call, slot);
-        shared.bus.publish(Some(&call.call_id), || EventKind::CallReceived {
+        shared.bus.publish_for(&call.call_id, call.caller.as_deref(), || EventKind::CallReceived {
             tool_name: call.tool_name.clone(),
             caller: call.caller.clone(),
             argument_bytes: call.arguments_json.len() as u64,
@@ -185,6 +185,11 @@ impl Engine {
     /// See [`ToolLookup::near`].
     pub fn near(&self, name: &str) -> Vec<String> {
         self.0.lookup.near(name)
+    }
+
+    /// What calls leave, for the tool that reads it.
+    pub fn kept(&self) -> KeptResults {
+        self.0.kept.clone()
     }
 
     pub(super) fn shared(&self) -> &Shared {

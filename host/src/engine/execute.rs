@@ -109,7 +109,9 @@ async fn attempts(
     loop {
         open.attempts += 1;
         let number = open.attempts;
-        shared.bus.publish(Some(&call.call_id), || EventKind::AttemptStarted { number });
+        shared.bus.publish_for(&call.call_id, call.caller.as_deref(), || {
+            EventKind::AttemptStarted { number }
+        });
         let plan = Plan { call, prepared, due, cancel, sink: open.sink() };
         let end = shared.runner.run(&tool.id, plan.attempt(number)).await;
         let settling = Settling {
@@ -127,10 +129,12 @@ async fn attempts(
         else {
             return result;
         };
-        shared.bus.publish(Some(&call.call_id), || EventKind::AttemptRetried {
-            number: number + 1,
-            after_outcome: result.outcome,
-            delay_ms: millis(delay),
+        shared.bus.publish_for(&call.call_id, call.caller.as_deref(), || {
+            EventKind::AttemptRetried {
+                number: number + 1,
+                after_outcome: result.outcome,
+                delay_ms: millis(delay),
+            }
         });
         // Cancelled between two attempts: how the last one ended is all there is to tell.
         if !pause(delay, cancel).await {

@@ -16,6 +16,7 @@ mod locks;
 mod plan;
 pub mod ports;
 mod prepare;
+mod question;
 mod record;
 mod refused;
 mod repeat;

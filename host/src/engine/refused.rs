@@ -1,5 +1,7 @@
 //! How a call ends before its tool runs.
 
+use serde_json::json;
+
 use crate::contract::decision::{ApprovalMark, ApprovedBy, Refusal};
 use crate::contract::ids::{ApprovalId, CallId};
 use crate::contract::outcome::{Executed, Outcome};
@@ -11,11 +13,13 @@ pub(super) struct Refused {
     pub(super) outcome: Outcome,
     pub(super) why: String,
     pub(super) approval: Option<ApprovalId>,
+    /// Why a question has no answer, as its result's `status`.
+    pub(super) unanswered: Option<&'static str>,
 }
 
 impl Refused {
     pub(super) fn new(outcome: Outcome, why: impl Into<String>) -> Self {
-        Self { outcome, why: why.into(), approval: None }
+        Self { outcome, why: why.into(), approval: None, unanswered: None }
     }
 
     /// The same, by an answer to this request or for want of one.
@@ -25,9 +29,10 @@ impl Refused {
 
     /// The result that says so. Nothing ran, whatever the outcome may mean elsewhere.
     pub(super) fn into_result(self, call_id: CallId) -> ToolResult {
-        let Self { outcome, why, approval } = self;
+        let Self { outcome, why, approval, unanswered } = self;
         let mut result = ToolResult::refused(call_id, outcome, why);
         result.executed = Executed::No;
+        result.structured = unanswered.map(|status| json!({ "status": status }));
         let reason = format!("the call ended as {} before it was let through", outcome.name());
         result.approval =
             Some(ApprovalMark { approval, ..ApprovalMark::new(ApprovedBy::None, reason) });

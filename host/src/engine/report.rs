@@ -62,7 +62,11 @@ impl OpenCall {
             synced: false,
             answered: false,
             claimed: None,
-            sink: Arc::new(BusSink::new(shared.bus.clone(), call.call_id.clone())),
+            sink: Arc::new(BusSink::new(
+                shared.bus.clone(),
+                call.call_id.clone(),
+                call.caller.clone(),
+            )),
             slot,
             open: true,
             ended: None,
@@ -143,7 +147,7 @@ impl OpenCall {
     }
 
     fn publish(&self, result: &ToolResult) {
-        self.shared.bus.publish(Some(&self.call_id), || {
+        self.shared.bus.publish_for(&self.call_id, self.caller.caller.as_deref(), || {
             let dropped = self.sink.dropped();
             EventKind::ToolCallInvoke(Box::new(CallReport {
                 tool_name: self.tool_name.clone(),

@@ -46,13 +46,33 @@ impl EventBus {
 
     /// Publishes what `kind` makes. Without a watcher nothing is made, numbered or timed.
     pub fn publish(&self, call_id: Option<&CallId>, kind: impl FnOnce() -> EventKind) {
+        self.publish_of(call_id, None, kind);
+    }
+
+    /// The same of a call of this caller.
+    pub fn publish_for(
+        &self,
+        call_id: &CallId,
+        caller: Option<&str>,
+        kind: impl FnOnce() -> EventKind,
+    ) {
+        self.publish_of(Some(call_id), caller, kind);
+    }
+
+    fn publish_of(
+        &self,
+        call_id: Option<&CallId>,
+        caller: Option<&str>,
+        kind: impl FnOnce() -> EventKind,
+    ) {
         if !self.is_watched() {
             return;
         }
         let (kind, call_id, at_unix_ms) = (kind(), call_id.cloned(), (self.0.clock)());
+        let caller = caller.map(str::to_owned);
         let mut last = self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last += 1;
-        let event = Event { sequence: *last, at_unix_ms, call_id, kind };
+        let event = Event { sequence: *last, at_unix_ms, call_id, caller, kind };
         // An error means that the last watcher has just gone.
         self.0.sender.send(Arc::new(event)).ok();
     }

@@ -26,6 +26,9 @@ pub struct Event {
     /// The call it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<CallId>,
+    /// Whose call that is, so that nobody need be shown another's. Not in the JSON.
+    #[serde(skip)]
+    pub caller: Option<String>,
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
@@ -249,7 +252,8 @@ mod tests {
 
     fn event(kind: EventKind) -> serde_json::Value {
         let call_id = Some("c1".parse().unwrap());
-        serde_json::to_value(Event { sequence: 4, at_unix_ms: 1000, call_id, kind }).unwrap()
+        serde_json::to_value(Event { sequence: 4, at_unix_ms: 1000, call_id, caller: None, kind })
+            .unwrap()
     }
 
     fn report(arguments: Option<Arc<CheckedArguments>>) -> EventKind {

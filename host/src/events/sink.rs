@@ -32,6 +32,7 @@ pub struct Dropped {
 pub struct BusSink {
     bus: EventBus,
     call_id: CallId,
+    caller: Option<String>,
     share: Mutex<Share>,
 }
 
@@ -58,9 +59,9 @@ impl Share {
 }
 
 impl BusSink {
-    /// A sink whose events bear `call_id`.
-    pub fn new(bus: EventBus, call_id: CallId) -> Self {
-        Self { bus, call_id, share: Mutex::new(Share::default()) }
+    /// A sink whose events are of this call of this caller.
+    pub fn new(bus: EventBus, call_id: CallId, caller: Option<String>) -> Self {
+        Self { bus, call_id, caller, share: Mutex::new(Share::default()) }
     }
 
     /// What has been dropped so far; for the event that ends the call. Nothing is dropped, and
@@ -69,13 +70,17 @@ impl BusSink {
         self.share.lock().unwrap_or_else(PoisonError::into_inner).dropped
     }
 
+    fn publish(&self, kind: impl FnOnce() -> EventKind) {
+        self.bus.publish_for(&self.call_id, self.caller.as_deref(), kind);
+    }
+
     fn publish_within_share(&self, text_len: usize, kind: impl FnOnce() -> EventKind) {
         if !self.bus.is_watched() {
             return;
         }
         let fits = self.share.lock().unwrap_or_else(PoisonError::into_inner).take(text_len as u64);
         if fits {
-            self.bus.publish(Some(&self.call_id), kind);
+            self.publish(kind);
         }
     }
 }
@@ -92,11 +97,11 @@ impl CallSink for BusSink {
 
     // Bounded already, by the stdio limit, and comes once a stream and attempt.
     fn printed(&self, stream: Stream, text: String, dropped: u64) {
-        self.bus.publish(Some(&self.call_id), || EventKind::Printed { stream, text, dropped });
+        self.publish(|| EventKind::Printed { stream, text, dropped });
     }
 
     fn author_note(&self, text: String) {
-        self.bus.publish(Some(&self.call_id), || EventKind::AuthorNote {
+        self.publish(|| EventKind::AuthorNote {
             text: escape::cut(&text, NOTE_MAX_LEN).to_owned(),
         });
     }
@@ -110,7 +115,7 @@ mod tests {
     fn sink() -> (BusSink, EventStream) {
         let bus = EventBus::new(|| 0);
         let stream = bus.watch();
-        (BusSink::new(bus, "c1".parse().unwrap()), stream)
+        (BusSink::new(bus, "c1".parse().unwrap(), None), stream)
     }
 
     fn kinds(stream: &mut EventStream) -> Vec<EventKind> {
@@ -171,7 +176,7 @@ mod tests {
     #[test]
     fn unwatched_words_cost_no_share() {
         let bus = EventBus::new(|| 0);
-        let sink = BusSink::new(bus.clone(), "c1".parse().unwrap());
+        let sink = BusSink::new(bus.clone(), "c1".parse().unwrap(), None);
         for _ in 0..EVENTS_MAX * 2 {
             sink.log(LogLevel::Info, "x".into());
         }

@@ -76,7 +76,8 @@ impl Access {
     /// call before it can't now.
     ///
     /// # Errors
-    /// `Set`, `Pattern`. Whether a plugin is there can only be known of `host`.
+    /// `Set`, `Pattern`. Whether a plugin is there can only be known of `host`, and of tools that
+    /// come and go whether they are there now.
     pub fn exposing(
         mut self,
         config: &Config,
@@ -87,7 +88,7 @@ impl Access {
         for name in sets {
             if let Some(set) = config.expose.iter().find(|set| set.name == *name) {
                 globs.extend(set.tools.iter().cloned());
-            } else if host.catalog().plugin(name).is_some() {
+            } else if holds_plugin(host, name) {
                 globs.push(format!("{name}.*"));
             } else {
                 return Err(AccessError::Set(clipped_line(name, NAME_MAX_LEN)));
@@ -174,6 +175,15 @@ impl Access {
     }
 }
 
+/// Whether any tool is called `<name>.…`, or the plugin is there without one.
+fn holds_plugin(host: &Host, name: &str) -> bool {
+    let is_its = |tool: &FoundTool| tool.descriptor.id.plugin.as_str() == name;
+    host.catalog().plugin(name).is_some() || host.tools().iter().any(is_its)
+}
+
 fn patterns(globs: &[String]) -> Result<Arc<[Pattern]>, AccessError> {
     Ok(globs.iter().map(|glob| Pattern::new(glob)).collect::<Result<_, _>>()?)
 }
+
+#[cfg(test)]
+mod tests;

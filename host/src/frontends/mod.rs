@@ -6,3 +6,5 @@ pub mod cli;
 pub mod export;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "mcp")]
+pub mod mcp;

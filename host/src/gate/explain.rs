@@ -66,6 +66,12 @@ pub fn explain<'p>(
 pub fn apply_remembered(decision: Decision, remembered: Option<&Remembered>) -> Decision {
     match (decision, remembered) {
         (decision, None) | (decision @ Decision::Deny(_), _) => decision,
+        // What was said to an earlier question is no answer to this one.
+        (Decision::Ask(ask), Some(remembered))
+            if ask.question && remembered.verdict == RememberedVerdict::Allow =>
+        {
+            Decision::Ask(ask)
+        }
         (_, Some(remembered)) if remembered.verdict == RememberedVerdict::Deny => {
             Decision::Deny(Refusal::Denied(said(remembered)))
         }

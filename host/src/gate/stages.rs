@@ -22,6 +22,8 @@ use crate::contract::decision::{ApprovalMark, ApprovedBy, AskReason, Decision, R
 pub enum Stage {
     /// The caller's set of tools (A14).
     AllowedSet,
+    /// Whether it is a question to a person, which only a person can answer (A12).
+    Question,
     /// Whether the gate is on at all (B8).
     Switch,
     /// The operator's rules that deny.
@@ -96,13 +98,17 @@ pub fn judge(policy: &Policy, view: &GateView<'_>) -> Decision {
     tally.decide(view).decision
 }
 
-/// Hears every stage, or, where the gate is off, the caller's set alone.
+/// Hears every stage, or, where the gate is off, the caller's set alone, and whether it is a
+/// question: that is what such a tool does, and no permission that a gate could spare.
 pub(super) fn each_stage<'p>(
     policy: &'p Policy,
     view: &GateView<'_>,
     mut hear: impl FnMut(StageAnswer<'p>),
 ) {
     hear(answer_by_set(view));
+    if view.tool().asks_a_person {
+        hear(StageAnswer::new(Stage::Question, Answer::Ask, "it is a question to a person"));
+    }
     if !policy.enabled {
         let off = "the gate is off, and neither it nor approvals are consulted";
         hear(StageAnswer::new(Stage::Switch, Answer::Allow, off));
@@ -199,7 +205,8 @@ impl<'p> Tally<'p> {
             }
             Self { asked: Some((stage, why)), needs_person, .. } => {
                 let (reason, yes_allowed) = (why.into_owned(), !needs_person);
-                (stage, Decision::Ask(AskReason { reason, yes_allowed }))
+                let question = view.tool().asks_a_person;
+                (stage, Decision::Ask(AskReason { reason, yes_allowed, question }))
             }
             Self { allowed: Some((stage, why)), .. } => (stage, allow(why)),
             _ if view.proven().read_only || view.claims_read_only() => {
@@ -207,7 +214,8 @@ impl<'p> Tally<'p> {
             }
             _ => {
                 let reason = "nothing allows it".to_owned();
-                (Stage::Default, Decision::Ask(AskReason { reason, yes_allowed: false }))
+                let ask = AskReason { reason, yes_allowed: false, question: false };
+                (Stage::Default, Decision::Ask(ask))
             }
         };
         Decided { stage, decision }

@@ -3,8 +3,8 @@
 //! Hands out neither the arguments as they came nor a claim in the place of a proof.
 
 use crate::contract::arguments::CheckedArguments;
-use crate::contract::descriptor::{Isolation, ToolDescriptor, ToolSource};
-use crate::contract::effects::{Basis, Effect, Effects};
+use crate::contract::descriptor::{Isolation, ToolDescriptor, ToolExecutor, ToolSource};
+use crate::contract::effects::{Basis, Effect};
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
 
 /// What marks a tool of an MCP server whose descriptor doesn't say so (A11).
@@ -70,7 +70,7 @@ impl<'a> GateView<'a> {
 
     /// What is proven of the tool, and where nothing is, the cautious value.
     pub fn proven(&self) -> ProvenEffects {
-        ProvenEffects::of(&self.tool.effects, self.tool.isolation)
+        ProvenEffects::of(self.tool)
     }
 
     /// Whether a tool in the sandbox only claims to be read-only. The sandbox leaves that a claim
@@ -85,7 +85,8 @@ impl<'a> GateView<'a> {
 }
 
 /// Effects as far as policy may rely on them: what isn't proven has the value that lets through
-/// less. Outside the sandbox nothing is proven, whatever a descriptor says.
+/// less. Outside the sandbox nothing is proven, whatever a descriptor says, but of the host's own
+/// tools: they are belljar itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProvenEffects {
     /// Changes nothing outside itself.
@@ -103,16 +104,18 @@ pub struct ProvenEffects {
 }
 
 impl ProvenEffects {
-    fn of(effects: &Effects, isolation: Isolation) -> Self {
-        let sandboxed = isolation == Isolation::Sandbox;
-        let holds = |effect: Effect| sandboxed && effect.is_proven();
+    fn of(tool: &ToolDescriptor) -> Self {
+        let effects = &tool.effects;
+        let own = tool.source == ToolSource::Builtin && tool.executor == ToolExecutor::Server;
+        let known = own || tool.isolation == Isolation::Sandbox;
+        let holds = |effect: Effect| known && effect.is_proven();
         let harmless = effects.destructive == Effect::proven(false);
         Self {
             read_only: holds(effects.read_only),
             cannot_write_files: holds(effects.cannot_write_files),
             closed_world: holds(effects.closed_world),
             deterministic: holds(effects.deterministic),
-            destructive: !(sandboxed && harmless),
+            destructive: !(known && harmless),
             idempotent: holds(effects.idempotent),
         }
     }

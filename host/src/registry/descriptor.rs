@@ -55,6 +55,7 @@ pub(super) fn describe(parts: Parts<'_>) -> ToolDescriptor {
         needs: said.needs.iter().map(need).collect(),
         parallel: ParallelRule { sequential: tags.sequential, locks: tags.locks.clone() },
         requires_approval: tags.ask,
+        asks_a_person: false,
         limits: lowered(limits, tags),
     }
 }

@@ -247,3 +247,6 @@ impl Now {
         Self { list: list.into(), places, by_name }
     }
 }
+
+#[cfg(test)]
+mod tests;

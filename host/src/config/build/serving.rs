@@ -6,9 +6,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use super::super::secrets::SecretOrigin;
 use super::super::settings::{
-    CLI_CALLER, ExposedSet, MCP_CALLER, Role, ServeSettings, TokenOrigin, TokenSettings,
+    CLI_CALLER, ExposedSet, MCP_CALLER, PluginSettings, Role, ServeSettings, TokenOrigin,
+    TokenSettings,
 };
 use super::{Build, Reader};
+
+/// What the ids of the host's own tools begin with.
+const OWN_TOOLS: [&str; 2] = ["belljar", "results"];
 
 impl Build<'_> {
     pub(super) fn tokens(&mut self, root: Reader<'_>) -> Vec<TokenSettings> {
@@ -64,7 +68,44 @@ impl Build<'_> {
         }
     }
 
-    pub(super) fn expose(&mut self, root: Reader<'_>) -> Vec<ExposedSet> {
+    /// Sets that are none, as far as can be known: a plugin that a run adds is one too.
+    pub(super) fn unknown_sets(&mut self, root: Reader<'_>, plugins: &[PluginSettings]) {
+        let builtins = self.known.builtins;
+        let is_known = |name: &str| {
+            root.entries("expose").iter().any(|(set, _)| set == name)
+                || plugins.iter().any(|plugin| plugin.name.as_str() == name)
+                || builtins.contains(&name)
+                || OWN_TOOLS.contains(&name)
+        };
+        let of_tokens = root.each("tokens").into_iter();
+        let of_tokens = of_tokens.map(|(name, _, it)| (format!("tokens.{name}.expose"), it));
+        let all = of_tokens.chain([("serve.expose".to_owned(), root.under("serve"))]);
+        for (key, reader) in all {
+            if reader.table.get("expose").is_none() {
+                continue;
+            }
+            let names = reader.texts("expose").unwrap_or_default();
+            for name in names.iter().filter(|name| !is_known(name)) {
+                let text = format!(
+                    "`{key}` names `{name}`, which is neither a set under `expose` nor a plugin \
+                     of this file"
+                );
+                self.find(reader.line("expose"), text);
+            }
+        }
+    }
+
+    pub(super) fn open_to_all(&mut self, serve: Reader<'_>) {
+        let address = serve.text("http").and_then(|text| text.parse::<SocketAddr>().ok());
+        let is_open = address.is_some_and(|address| !address.ip().is_loopback());
+        if is_open && serve.text("anonymous").is_some() {
+            let text = "`serve.anonymous` holds for this machine alone: requests from others need \
+                        a token, though `serve.http` lets them in";
+            self.find(serve.line("anonymous"), text);
+        }
+    }
+
+    pub(super) fn expose(root: Reader<'_>) -> Vec<ExposedSet> {
         let each = root.each("expose").into_iter().map(|(name, _, set)| ExposedSet {
             name: name.to_owned(),
             tools: set.texts("tools").unwrap_or_default(),

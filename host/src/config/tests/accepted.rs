@@ -29,6 +29,10 @@ fn sample(path: &str, kind: &Kind) -> String {
             "secrets" => "\"one\"",
             "hosts" | "host" => "\"x.example\"",
             "header" => "\"X-Key\"",
+            "http" => "\"127.0.0.1:9\"",
+            "origins" => "\"https://x.example\"",
+            "sha256" => return format!("\"{}\"", "0".repeat(64)),
+            "caller" | "anonymous" if !path.starts_with("policy.") => "\"cli\"",
             _ => "\"x\"",
         }
         .to_owned(),
@@ -52,6 +56,9 @@ fn file_with(path: &str, kind: &Kind) -> String {
     let beside = match section {
         "plugins.NAME" if key != "path" => "path = \"p.wasm\"\n",
         "secrets.NAME" if key != "from" => "from = \"env:X\"\n",
+        "tokens.NAME" if key == "caller" => "from = \"env:X\"\nroles = [\"approver\"]\n",
+        "tokens.NAME" if key == "from" || key == "sha256" => "caller = \"mcp\"\n",
+        "tokens.NAME" => "from = \"env:X\"\ncaller = \"mcp\"\n",
         _ => "",
     };
     let plugin =
@@ -92,7 +99,7 @@ fn every_key_of_the_reference_is_accepted_and_counts() {
     for (path, key) in every_key() {
         let name = path.rsplit('.').next().unwrap();
         assert!(page.contains(&format!("| `{name}` | ")), "`{path}` isn't in the reference");
-        if matches!(path.as_str(), "plugins" | "secrets" | "callers") {
+        if matches!(path.as_str(), "plugins" | "secrets" | "callers" | "tokens") {
             continue;
         }
         let text = file_with(&path, &key.kind);

@@ -7,6 +7,7 @@ mod cancels;
 mod faults;
 mod kit;
 mod levels;
+mod questions;
 mod records;
 mod repeats;
 mod restarts;

@@ -33,6 +33,7 @@ use selection::{Selected, Which, glob, patterns, state};
   belljar approvals show abcdefghijkl
   belljar approvals approve abcdefghijkl
   belljar approvals approve abcdefghijkl --match 'path=src/**' --for 7d
+  belljar approvals answer abcdefghijkl 'the blue one'
   belljar approvals deny --all --tool files.write --reason 'not today'
   belljar approvals watch
 
@@ -48,6 +49,7 @@ enum ApprovalsCommand {
     List(ListArgs),
     Show(ShowArgs),
     Approve(ApproveArgs),
+    Answer(AnswerArgs),
     Deny(DenyArgs),
     Watch(WatchArgs),
     Remembered(RememberedArgs),
@@ -120,6 +122,18 @@ struct ApproveArgs {
     json: bool,
 }
 
+/// Answer a question, or a call in its tool's place: nothing runs, and this is the result.
+#[derive(Debug, Args)]
+struct AnswerArgs {
+    /// The request.
+    id: ApprovalId,
+    /// The answer. To several questions: a JSON list of one answer each, or one text for all.
+    text: String,
+    /// Print what became of it as one JSON array.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Refuse calls.
 #[derive(Debug, Args)]
 struct DenyArgs {
@@ -177,6 +191,11 @@ pub(super) async fn run(args: ApprovalsArgs, config: Option<PathBuf>) -> Result<
             let json = args.json;
             let (selected, decision) = args.decision()?;
             answer::answer(&config, selected, decision, json).await
+        }
+        ApprovalsCommand::Answer(AnswerArgs { id, text, json }) => {
+            let (one, decision) =
+                (Selected::Ids(vec![id]), ApprovalDecision::Answer { content: text });
+            answer::answer(&config, one, decision, json).await
         }
         ApprovalsCommand::Deny(args) => {
             let json = args.json;

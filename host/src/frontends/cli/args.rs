@@ -3,6 +3,7 @@
 //! Reads values and does nothing with them.
 
 mod calling;
+mod serving;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::app::{DirRequest, PluginSource};
 use crate::contract::grants::EnvGrant;
 
 pub(super) use calling::{BatchArgs, CallArgs, CallerArgs, LEVELS, level};
+pub(super) use serving::{ServeArgs, TokenArgs};
 
 /// Runs the tools of AI agents as WebAssembly components, each call in a fresh, bounded sandbox.
 #[derive(Debug, Parser)]
@@ -48,6 +50,8 @@ pub(super) enum Command {
     Inspect(InspectArgs),
     Call(CallArgs),
     Batch(BatchArgs),
+    Serve(ServeArgs),
+    Token(TokenArgs),
     Pack(PackArgs),
     Approvals(ApprovalsArgs),
     Audit(AuditArgs),

@@ -42,7 +42,8 @@ impl Caller {
         let found = config.caller(name).ok_or_else(|| unknown(name, &config.callers))?;
         let level = narrow_level(found.level, args.level);
         if let Some(asked) = args.level.filter(|asked| *asked != level) {
-            let (asked, level, given) = (shown(asked), shown(level), shown(found.level));
+            let (asked, level, given) =
+                (level_name(asked), level_name(level), level_name(found.level));
             tell(&format!(
                 "note: the level is {level}, which is what --level {asked} and the configuration's \
                  {given} of `{name}` both allow"
@@ -95,7 +96,7 @@ fn patterns(globs: &[String]) -> Result<Vec<Pattern>, CliError> {
 }
 
 /// A level by its name.
-fn shown(level: PermissionLevel) -> &'static str {
+pub(super) fn level_name(level: PermissionLevel) -> &'static str {
     let [read_only, read_write, smart, full] = LEVELS;
     match level {
         PermissionLevel::ReadOnly => read_only,

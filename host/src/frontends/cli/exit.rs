@@ -107,6 +107,7 @@ impl Exit {
             | StartError::Template(_)
             | StartError::Limit(_)
             | StartError::Policy(_)
+            | StartError::Own(_)
             | StartError::Settings(_) => Self::Usage,
             // The configuration is wrong, not the plugin.
             StartError::Plugin { source, .. } if source.is_of_the_configuration() => Self::Usage,

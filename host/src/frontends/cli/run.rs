@@ -10,8 +10,10 @@ use super::args::{Cli, Command};
 use super::error::CliError;
 use super::exit::Exit;
 use super::show::{indented, print, tell};
-use super::{approvals, audit, batch, call, config_file, doctor, export, inspect, pack};
-use super::{policy, tools};
+use super::{
+    approvals, audit, batch, call, config_file, doctor, export, inspect, pack, policy, serve, token,
+    tools,
+};
 
 /// Runs the command that `args` (with the program's name first) asks for. Never panics on what it
 /// is given; all that goes wrong is told on stderr in one sentence.
@@ -26,6 +28,8 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Inspect(args) => inspect::run(args, config),
         Command::Call(args) => call::run(args, config).await,
         Command::Batch(args) => batch::run(args, config).await,
+        Command::Serve(args) => serve::run(args, config).await,
+        Command::Token(args) => token::run(&args),
         Command::Pack(args) => pack::run(args),
         Command::Approvals(args) => approvals::run(args, config).await,
         Command::Audit(args) => audit::run(args, config),

@@ -141,7 +141,13 @@ mod tests {
     use super::*;
 
     fn seen(kind: EventKind) -> Seen {
-        Seen::Event(Arc::new(Event { sequence: 7, at_unix_ms: 100, call_id: None, kind }))
+        Seen::Event(Arc::new(Event {
+            sequence: 7,
+            at_unix_ms: 100,
+            call_id: None,
+            caller: None,
+            kind,
+        }))
     }
 
     fn printed(text: &str, dropped: u64) -> Seen {
@@ -164,7 +170,7 @@ mod tests {
         let mut watcher = Watcher::of_many([(one.clone(), "one a.b\u{1b}".to_owned())]);
         let of = |call_id| {
             let kind = EventKind::Printed { stream: Stream::Stderr, text: "x".into(), dropped: 0 };
-            Seen::Event(Arc::new(Event { sequence: 1, at_unix_ms: 1, call_id, kind }))
+            Seen::Event(Arc::new(Event { sequence: 1, at_unix_ms: 1, call_id, caller: None, kind }))
         };
         assert_eq!(watcher.lines(&of(Some(one))).unwrap(), "one a.b<U+001B> | stderr: x");
         assert_eq!(watcher.lines(&of(None)).unwrap(), "batch | stderr: x");

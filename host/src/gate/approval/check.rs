@@ -27,6 +27,9 @@ pub(super) fn check(
     if gives && own && !settings.self_approval {
         return Err(ApprovalError::SelfApproval(approver.name.clone()));
     }
+    if request.question && decision.admits() {
+        return Err(ApprovalError::Question { id: request.id.clone(), given: decision.name() });
+    }
     match decision {
         // The tool's own bounds are checked where the call is.
         ApprovalDecision::Edit { arguments_json } => {

@@ -163,10 +163,12 @@ impl ApprovalQueue {
     pub(super) fn announce(&self, entry: &ApprovalEntry) {
         let (request, Some(decided)) = (&entry.request, &entry.decided) else { return };
         if entry.state == ApprovalState::Decided && self.0.waiting.first_to_announce(&request.id) {
-            self.0.bus.publish(Some(&request.call_id), || EventKind::ApprovalDecided {
-                request_id: request.id.clone(),
-                decision: decided.decision.name().to_owned(),
-                approver: decided.approver.clone(),
+            self.0.bus.publish_for(&request.call_id, request.caller.caller.as_deref(), || {
+                EventKind::ApprovalDecided {
+                    request_id: request.id.clone(),
+                    decision: decided.decision.name().to_owned(),
+                    approver: decided.approver.clone(),
+                }
             });
         }
     }

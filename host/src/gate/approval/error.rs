@@ -4,6 +4,7 @@
 //! operator's: what a caller may read is [`ApprovalError::without_path`].
 
 use crate::contract::arguments::ArgumentsError;
+use crate::contract::ids::ApprovalId;
 use crate::events::JournalError;
 use crate::storage::StorageError;
 
@@ -13,6 +14,17 @@ pub enum ApprovalError {
     /// The caller answers itself.
     #[error("`{0}` made this call and may not approve it: expected another approver")]
     SelfApproval(String),
+    /// A question that is let through, where it should be answered.
+    #[error(
+        "`{id}` is a question, which `{given}` doesn't answer: expected an answer, as by `belljar \
+         approvals answer {id} TEXT`, or a refusal"
+    )]
+    Question {
+        /// The request.
+        id: ApprovalId,
+        /// What was given.
+        given: &'static str,
+    },
     /// Arguments that nobody could call with.
     #[error("the edited arguments can't be used: {0}")]
     Arguments(#[from] ArgumentsError),

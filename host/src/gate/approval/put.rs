@@ -79,12 +79,14 @@ impl ApprovalQueue {
     }
 
     fn publish(&self, request: &ApprovalRequest) {
-        self.0.bus.publish(Some(&request.call_id), || EventKind::ToolApprovalRequest {
-            request_id: request.id.clone(),
-            tool_name: request.tool.to_string(),
-            arguments: Box::new(request.arguments.clone()),
-            reason: request.reason.clone(),
-            expires_unix_ms: request.expires_unix_ms,
+        self.0.bus.publish_for(&request.call_id, request.caller.caller.as_deref(), || {
+            EventKind::ToolApprovalRequest {
+                request_id: request.id.clone(),
+                tool_name: request.tool.to_string(),
+                arguments: Box::new(request.arguments.clone()),
+                reason: request.reason.clone(),
+                expires_unix_ms: request.expires_unix_ms,
+            }
         });
     }
 }

@@ -116,6 +116,7 @@ impl<'a> Asking<'a> {
             policy_revision: self.policy_revision,
             changed: last.map(|last| self.changes_since(last)).unwrap_or_default(),
             yes_allowed: reason.yes_allowed,
+            question: reason.question,
         })
     }
 

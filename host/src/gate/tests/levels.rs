@@ -150,7 +150,10 @@ fn a16_an_assessor_that_fails_panics_or_is_late_asks() {
     for (assessor, expected) in cases {
         let decision = judge(&assessed_by(assessor), &GateView::new(&tool, &call, None));
         let reason = expected.to_owned();
-        assert_eq!(decision, Decision::Ask(AskReason { reason, yes_allowed: false }));
+        assert_eq!(
+            decision,
+            Decision::Ask(AskReason { reason, yes_allowed: false, question: false })
+        );
     }
     let low = assessed_by(|| Ok(Risk::Low));
     assert_eq!(decided(&low, &tool, PermissionLevel::Smart), Allow);

@@ -67,7 +67,7 @@ fn b13_a_decision_is_allow_deny_or_ask_with_a_reason() {
     let of = |id: &str| judge(&policy, &GateView::new(&proven_reader(id), &call, None));
     let denied = Refusal::Denied("rule `no-etc`: not here".to_owned());
     assert_eq!(of("a.d"), Decision::Deny(denied));
-    let asked = AskReason { reason: "rule 2 asks".to_owned(), yes_allowed: false };
+    let asked = AskReason { reason: "rule 2 asks".to_owned(), yes_allowed: false, question: false };
     assert_eq!(of("a.a"), Decision::Ask(asked));
     let allowed = ApprovalMark::new(ApprovedBy::Rule, "the caller's level is FULL");
     assert_eq!(of("a.b"), Decision::Allow(allowed));
@@ -199,4 +199,58 @@ fn a_call_let_through_by_a_remembered_answer_is_marked_with_it() {
     let Decision::Allow(mark) = explained.decision else { panic!("{explained:?}") };
     assert_eq!((mark.by, mark.approval), (ApprovedBy::Person, Some(remembered.id)));
     assert_eq!(mark.approver.unwrap().name, "ann");
+}
+
+#[test]
+fn a12_a_question_is_asked_at_every_level_and_a_deny_still_wins() {
+    let tool = ToolDescriptor { asks_a_person: true, ..proven_reader("a.b") };
+    let allows = policy("[[rules]]\naction = 'allow'\ntool = '*'");
+    let denies = policy("[[rules]]\naction = 'deny'\ntool = '*'");
+    let off = policy("enabled = false");
+    for level in [PermissionLevel::ReadOnly, PermissionLevel::Smart, PermissionLevel::Full] {
+        let call = call_at(level);
+        let view = GateView::new(&tool, &call, None);
+        for policy in [&allows, &off] {
+            let Decision::Ask(ask) = judge(policy, &view) else { panic!("{level:?}") };
+            assert!(ask.question && !ask.yes_allowed);
+        }
+        assert!(matches!(judge(&denies, &view), Decision::Deny(Refusal::Denied(_))));
+        let plain = proven_reader("a.b");
+        let stages = explain(&off, &GateView::new(&plain, &call, None), None).stages;
+        assert!(stages.iter().all(|answer| answer.stage != Stage::Question));
+    }
+}
+
+#[test]
+fn a12_what_was_remembered_answers_no_question_and_still_denies() {
+    let tool = ToolDescriptor { asks_a_person: true, ..proven_reader("a.b") };
+    let (policy, call) = (policy(""), call_at(PermissionLevel::Full));
+    let view = GateView::new(&tool, &call, None);
+    let allowing = remembered(RememberedVerdict::Allow);
+    let explained = explain(&policy, &view, Some(&allowing));
+    assert_eq!((explained.winner, explained.verdict), (Stage::Question, Ask));
+    let denying = remembered(RememberedVerdict::Deny);
+    let explained = explain(&policy, &view, Some(&denying));
+    assert_eq!((explained.winner, explained.verdict), (Stage::Remembered, Deny));
+}
+
+#[test]
+fn only_the_hosts_own_tools_are_trusted_outside_the_sandbox() {
+    use crate::contract::descriptor::{ToolExecutor, ToolSource};
+    let outside = |source, executor| ToolDescriptor {
+        source,
+        executor,
+        isolation: Isolation::None,
+        ..proven_reader("a.b")
+    };
+    let policy = policy("");
+    let of = |tool: &ToolDescriptor| decided(&policy, tool, PermissionLevel::ReadOnly);
+    assert_eq!(of(&outside(ToolSource::Builtin, ToolExecutor::Server)), Allow);
+    for (source, executor) in [
+        (ToolSource::Builtin, ToolExecutor::Desktop),
+        (ToolSource::Plugin, ToolExecutor::Server),
+        (ToolSource::Mcp, ToolExecutor::McpServer),
+    ] {
+        assert_eq!(of(&outside(source, executor)), Ask, "{source:?} {executor:?}");
+    }
 }

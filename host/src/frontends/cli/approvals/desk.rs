@@ -107,6 +107,7 @@ pub(super) fn refusal(error: ApprovalError) -> CliError {
         | ApprovalError::TooLong { .. }
         | ApprovalError::PastExpiry { .. }
         | ApprovalError::Pattern(_)
-        | ApprovalError::NoSession => CliError::Refused(error.to_string()),
+        | ApprovalError::NoSession
+        | ApprovalError::Question { .. } => CliError::Refused(error.to_string()),
     }
 }

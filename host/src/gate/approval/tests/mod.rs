@@ -78,7 +78,7 @@ fn grants(host: &str, mode: DirMode) -> Grants {
 }
 
 fn reason() -> AskReason {
-    AskReason { reason: "it writes files".into(), yes_allowed: false }
+    AskReason { reason: "it writes files".into(), yes_allowed: false, question: false }
 }
 
 fn approver() -> Approver {

@@ -48,6 +48,7 @@ fn request(number: usize) -> ApprovalRequest {
         policy_revision: Digest::of(b"policy"),
         changed: Vec::new(),
         yes_allowed: false,
+        question: false,
     }
 }
 

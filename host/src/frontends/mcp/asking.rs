@@ -1,0 +1,189 @@
+//! A call that needs a person, put to whoever sits at the client.
+//!
+//! Decides nothing itself: an answer is handed to the queue of approvals, and the call is made again,
+//! which the gate admits or not. A state that comes back is the client's word until it is verified.
+
+mod form;
+mod state;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ErrorData,
+    InputRequest, InputRequests, InputRequiredResult,
+};
+use rmcp::service::RequestContext;
+
+pub(super) use self::form::is_question;
+pub(super) use self::state::Used;
+
+use self::form::Form;
+use super::answer::answer;
+use super::call::Call;
+use super::server::is_modern;
+use crate::contract::approval::{
+    ApprovalDecision, ApprovalRequest, ApprovalState, Approver, Channel,
+};
+use crate::contract::ids::ApprovalId;
+use crate::contract::invocation::ApprovalMode;
+use crate::contract::outcome::Outcome;
+use crate::contract::result::ToolResult;
+use crate::events::{EventKind, EventStream, Seen};
+
+/// The one question of a round, and its answer.
+const QUESTION: &str = "approval";
+
+/// Whether the client shows forms.
+pub(super) fn can_be_asked(context: &RequestContext<RoleServer>) -> bool {
+    let elicitation = context.client_capabilities().and_then(|it| it.elicitation);
+    // One that says no more than that it elicits shows forms.
+    elicitation.is_some_and(|it| it.form.is_some() || it.url.is_none())
+}
+
+/// Makes a call whose client has asked already.
+pub(super) async fn client_asked(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+    let result = call.make(ApprovalMode::HandBackAtOnce).await?;
+    match pending(&result) {
+        Some(id) => {
+            decide(call, id, ApprovalDecision::Once).await;
+            call.ended(ApprovalMode::HandBackAtOnce).await
+        }
+        None => Ok(answer(result, &call.tool).into()),
+    }
+}
+
+/// Makes a call, asks at the client where it must be asked, and makes it again with the answer.
+pub(super) async fn elicit(
+    call: &Call<'_>,
+    request: &CallToolRequestParams,
+) -> Result<CallToolResponse, ErrorData> {
+    let modern = is_modern(call.context);
+    if modern && let Some(sealed) = &request.request_state {
+        let state = state::open(call, sealed)?;
+        let answers = request.input_responses.as_ref();
+        // Without an answer it is asked again.
+        if let Some(said) = answers.and_then(|answers| answers.get(QUESTION)) {
+            let said = serde_json::from_value(said.clone())
+                .map_err(|error| ErrorData::invalid_params(format!("no answer: {error}"), None))?;
+            let asked = asked(call, state.approval.clone()).await?;
+            let decision = Form::of(&asked).decision(&said)?;
+            state::use_up(call, &state)?;
+            decide(call, state.approval, decision).await;
+        }
+    }
+    let events = (!modern).then(|| call.shared.host.events());
+    let result = call.make(ApprovalMode::HandBackAtOnce).await?;
+    let Some(id) = pending(&result) else {
+        return Ok(answer(result, &call.tool).into());
+    };
+    let asked = asked(call, id.clone()).await?;
+    match events {
+        None => input_required(call, &asked),
+        Some(events) => match ask_peer(call, &asked, events).await? {
+            Said::Decided(decision) => {
+                decide(call, id, decision).await;
+                call.ended(ApprovalMode::HandBackAtOnce).await
+            }
+            Said::Elsewhere => call.ended(ApprovalMode::HandBackAtOnce).await,
+            Said::Nothing => Ok(answer(result, &call.tool).into()),
+        },
+    }
+}
+
+/// The request that a call waits for.
+fn pending(result: &ToolResult) -> Option<ApprovalId> {
+    let waits = result.outcome == Outcome::ApprovalPending;
+    result.approval.as_ref().filter(|_| waits)?.approval.clone()
+}
+
+/// What is asked.
+async fn asked(call: &Call<'_>, id: ApprovalId) -> Result<ApprovalRequest, ErrorData> {
+    let approvals = call.shared.host.approvals().clone();
+    let shown = tokio::task::spawn_blocking(move || approvals.show(&id)).await;
+    match shown {
+        Ok(Ok(entry)) => Ok(entry.request),
+        _ => Err(ErrorData::internal_error("the request for approval can't be read", None)),
+    }
+}
+
+/// The modern way: the client asks, and repeats the call with the answer.
+fn input_required(call: &Call<'_>, asked: &ApprovalRequest) -> Result<CallToolResponse, ErrorData> {
+    let now = (call.shared.settings.clock)();
+    let request = InputRequest::Elicitation(ElicitRequest::new(elicitation(asked, now)?));
+    let requests = InputRequests::from([(QUESTION.to_owned(), request)]);
+    let state = state::seal(call, asked, now)?;
+    Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
+}
+
+fn elicitation(asked: &ApprovalRequest, now: u64) -> Result<ElicitRequestParams, ErrorData> {
+    let form = Form::of(asked);
+    let requested_schema = serde_json::from_value(form.schema())
+        .map_err(|error| ErrorData::internal_error(format!("no form: {error}"), None))?;
+    Ok(ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: form.message(now),
+        requested_schema,
+    })
+}
+
+/// What came of asking while the call is open.
+enum Said {
+    Decided(ApprovalDecision),
+    /// Somebody answered by another way.
+    Elsewhere,
+    Nothing,
+}
+
+/// The older way: the client is asked while its call is open.
+async fn ask_peer(
+    call: &Call<'_>,
+    asked: &ApprovalRequest,
+    events: EventStream,
+) -> Result<Said, ErrorData> {
+    let now = (call.shared.settings.clock)();
+    let params = elicitation(asked, now)?;
+    let timeout = Some(call.shared.settings.bounds.elicitation);
+    let said = tokio::select! {
+        biased;
+        () = call.context.ct.cancelled() => return Ok(Said::Decided(ApprovalDecision::Cancel)),
+        () = ended_elsewhere(events, &asked.id) => return Ok(Said::Elsewhere),
+        said = call.context.peer.create_elicitation_with_timeout(params, timeout) => said,
+    };
+    match said {
+        Ok(said) => Ok(Form::of(asked).decision(&said).map_or(Said::Nothing, Said::Decided)),
+        Err(error) => {
+            tracing::debug!("the client didn't answer an elicitation: {error}");
+            Ok(Said::Nothing)
+        }
+    }
+}
+
+/// Ends once a request has been answered or is over.
+async fn ended_elsewhere(mut events: EventStream, id: &ApprovalId) {
+    while let Some(seen) = events.next().await {
+        let Seen::Event(event) = seen else { continue };
+        let over = match &event.kind {
+            EventKind::ApprovalDecided { request_id, .. } => request_id == id,
+            EventKind::ApprovalEnded { request_id, state } => {
+                request_id == id && *state != ApprovalState::Used
+            }
+            _ => false,
+        };
+        if over {
+            return;
+        }
+    }
+    std::future::pending().await
+}
+
+/// Hands an answer in. One that doesn't count, since another came first or the request is over,
+/// changes nothing: what counts is what the call is told when it is made again.
+async fn decide(call: &Call<'_>, id: ApprovalId, decision: ApprovalDecision) {
+    let caller = call.access.context().caller.as_deref().unwrap_or("unknown");
+    // Whoever sits at the client isn't the caller, and belljar doesn't know who it is.
+    let by = Approver { name: format!("{caller}'s client"), channel: Channel::Mcp };
+    let approvals = call.shared.host.approvals().clone();
+    let decided = tokio::task::spawn_blocking(move || approvals.decide(&id, decision, by)).await;
+    if let Ok(Err(error)) = decided {
+        tracing::info!("an answer from an MCP client doesn't count: {error}");
+    }
+}

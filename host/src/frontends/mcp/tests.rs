@@ -1,0 +1,10 @@
+//! The server over connections of raw lines, against a real engine, gate and queue with a runner
+//! that does as it is told.
+
+mod approvals;
+mod connection;
+mod kit;
+mod listening;
+mod results;
+#[cfg(feature = "http")]
+mod web;
