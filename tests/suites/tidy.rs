@@ -25,6 +25,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("toml", &["config/", "gate/tests"]),
     ("indicatif", &["frontends/cli/"]),
     ("belljar_builtin", &["app.rs"]),
+    ("rmcp", &["runners/upstream_mcp/"]),
 ];
 
 /// Every file of the repository with this ending, by its path from the root.
