@@ -117,7 +117,50 @@ def call(number, params):
     return {"error": {"code": -32602, "message": f"no such tool: {name} \x1b[2J"}}
 
 
+def serve_http():
+    """One request a POST, each answered with JSON; notes the port and each secret header."""
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Answers(BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_POST(self):
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            note(f"key {self.headers.get('X-Key')}")
+            method, number, params = message["method"], message.get("id"), message.get("params") or {}
+            body = b""
+            if number is not None:
+                if method == "initialize":
+                    told = {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                                       "serverInfo": {"name": "test", "version": "1.0"}}}
+                elif method == "tools/list":
+                    told = {"result": {"tools": tools()}}
+                elif method == "tools/call":
+                    result = call(number, params)
+                    told = {"error": result["error"]} if "error" in result else {"result": result}
+                else:
+                    told = {"error": {"code": -32601, "message": "unknown method"}}
+                body = json.dumps({"jsonrpc": "2.0", "id": number, **told}).encode()
+            self.send_response(200 if body else 202)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self):
+            self.send_error(405)
+
+        do_DELETE = do_GET
+
+    server = HTTPServer(("127.0.0.1", 0), Answers)
+    note(f"port {server.server_port}")
+    server.serve_forever()
+
+
 def main():
+    if MODE == "http":
+        serve_http()
     note(f"pid {os.getpid()}")
     if MODE == "die":
         sys.stderr.write("no licence\n")

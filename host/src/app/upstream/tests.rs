@@ -312,3 +312,41 @@ async fn t40_a_tool_that_its_server_describes_anew_is_asked_about_anew() {
     while echo().await.outcome != Outcome::Success {}
     assert_eq!(asked(), 2);
 }
+
+#[tokio::test]
+async fn a_server_behind_an_address_is_called_with_its_headers_and_missed_when_it_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = folder.path().join("notes");
+    let mut server = tokio::process::Command::new(python())
+        .args([script().as_os_str(), "http".as_ref(), notes.as_os_str()])
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let noted = || std::fs::read_to_string(&notes).unwrap_or_default();
+    let port = loop {
+        let text = noted();
+        if let Some((port, _)) = text.strip_prefix("port ").and_then(|it| it.split_once('\n')) {
+            break port.to_owned();
+        }
+        tokio::task::yield_now().await;
+    };
+    std::fs::write(folder.path().join("key"), "hunter22").unwrap();
+    let text = format!(
+        "[upstream.up]\nurl = \"http://127.0.0.1:{port}/mcp\"\nheaders = {{ X-Key = {{ secret = \
+         \"k\", prefix = \"v \" }} }}\n[secrets.k]\nfrom = \"file:key\"\n"
+    );
+    let file = folder.path().join("belljar.toml");
+    let config = from_text(&text, &file, &Sources::default()).unwrap();
+    let app = start(&Setup { config, ..Setup::default() }).unwrap();
+    app.upstream.start();
+    app.upstream.settled().await;
+    let echo = || app.host.call(call("up.echo", &json!({"text": "x"})));
+    assert_eq!(echo().await.content, "x");
+    assert!(noted().contains("key v hunter22"));
+    let huge = app.host.call(call("up.huge", &json!({}))).await;
+    assert_eq!((huge.outcome, huge.executed), (Outcome::OutputTooLarge, Executed::Maybe));
+    assert_eq!(echo().await.content, "x");
+    server.kill().await.unwrap();
+    let gone = echo().await;
+    assert_eq!((gone.outcome, gone.executed), (Outcome::Unavailable, Executed::No));
+}
