@@ -25,7 +25,8 @@ fn server() -> UpstreamServer {
 
 fn tool(json: Value) -> Tool {
     let mut tool = json!({"name": "a", "inputSchema": {"type": "object"}});
-    tool.as_object_mut().unwrap().extend(json.as_object().unwrap().clone());
+    let Value::Object(more) = json else { panic!("no object") };
+    tool.as_object_mut().unwrap().extend(more);
     serde_json::from_value(tool).unwrap()
 }
 

@@ -5,7 +5,8 @@ use serde_json::json;
 use super::*;
 
 fn compile(schema: Value) -> Result<Schema, String> {
-    Schema::compile(schema.as_object().unwrap())
+    let Value::Object(schema) = schema else { panic!("no object") };
+    Schema::compile(&schema)
 }
 
 #[track_caller]
