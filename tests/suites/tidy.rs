@@ -29,7 +29,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tower_http", &["frontends/http/"]),
     ("hyper", &["frontends/http/"]),
     ("tokio_io_timeout", &["frontends/http/"]),
-    ("rmcp", &["frontends/mcp/"]),
+    ("rmcp", &["frontends/mcp/", "runners/upstream_mcp/"]),
 ];
 
 /// Every file of the repository with this ending, by its path from the root.

@@ -100,3 +100,6 @@ fn program(command: &Path) -> Result<PathBuf, String> {
         .find(runs)
         .ok_or_else(|| format!("`{}` is in no folder of `PATH`", command.display()))
 }
+
+#[cfg(test)]
+mod tests;

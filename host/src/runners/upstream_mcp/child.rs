@@ -18,6 +18,8 @@ use crate::events::Redactor;
 
 /// How long a child may take to end once its input is closed, and again once it is told to.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long a child that has closed its output is watched for its exit.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often it is looked at while it ends.
 const LOOK: Duration = Duration::from_millis(10);
 /// Most bytes of one line of its standard error that are read as one, and that are logged.
@@ -66,19 +68,24 @@ pub(super) fn start(
 }
 
 impl Process {
+    /// How it ended by itself, in words that follow "it", where it does so within a moment.
+    pub(super) async fn last_words(&self) -> Option<String> {
+        exits(self.group?, LAST_WORDS).await
+    }
+
     /// Ends it: waits for it to go by itself, then tells it to, then kills its whole group. Its
     /// input must be closed. How it ended, in words that follow "it".
     pub(super) async fn end(&mut self) -> Option<String> {
         let group = self.group.take()?;
         let by_itself = exits(group, GRACE).await;
-        if !by_itself {
+        if by_itself.is_none() {
             let _gone = kill_process_group(group, Signal::TERM);
             exits(group, GRACE).await;
         }
         // Not waited for yet, so that the number still is its own.
         let _gone = kill_process_group(group, Signal::KILL);
-        let status = self.child.wait().await.ok()?;
-        by_itself.then(|| format!("it ended with {status}"))
+        let _status = self.child.wait().await;
+        by_itself
     }
 }
 
@@ -90,15 +97,22 @@ impl Drop for Process {
     }
 }
 
-/// Whether it exits in time. Leaves it to be waited for.
-async fn exits(group: Pid, time: Duration) -> bool {
+/// How it exits, where it does in time. Leaves it to be waited for.
+async fn exits(group: Pid, time: Duration) -> Option<String> {
     let until = Instant::now() + time;
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     loop {
         match waitid(WaitId::Pid(group), options) {
             Ok(None) if Instant::now() < until => sleep(LOOK).await,
-            Ok(None) => return false,
-            Ok(Some(_)) | Err(_) => return true,
+            Ok(None) => return None,
+            Ok(Some(ended)) => {
+                return Some(match (ended.exit_status(), ended.terminating_signal()) {
+                    (Some(status), _) => format!("it ended with exit status {status}"),
+                    (None, Some(signal)) => format!("it was ended by signal {signal}"),
+                    (None, None) => "it ended".to_owned(),
+                });
+            }
+            Err(_) => return Some("it ended".to_owned()),
         }
     }
 }

@@ -164,13 +164,14 @@ fn http_config(
 fn classify_of<C: StreamableHttpClient>(_: &StreamableHttpClientTransport<C>) -> Classify {
     |error| match error.downcast_ref::<StreamableHttpError<C::Error>>() {
         Some(StreamableHttpError::ResponseBodyTooLarge { max_size }) => Unsent::Overlong(*max_size),
-        _ if never_connected(error) => Unsent::Certainly,
+        // The client's own error is no source of the other's.
+        Some(StreamableHttpError::Client(error)) if never_connected(error) => Unsent::Certainly,
         _ => Unsent::Perhaps,
     }
 }
 
 /// Whether the other side refused the connection, somewhere down the error's causes.
-fn never_connected(error: &(dyn Error + Send + Sync + 'static)) -> bool {
+fn never_connected(error: &(dyn Error + 'static)) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         let io = error.downcast_ref::<std::io::Error>();

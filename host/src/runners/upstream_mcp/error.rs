@@ -30,6 +30,9 @@ pub(super) enum UpstreamError {
     /// Its names.
     #[error("its tools can't be offered: {0}")]
     Name(#[from] NameError),
+    /// The host ends.
+    #[error("belljar is ending")]
+    Ending,
     /// It was there and went away.
     #[error("it went away: {0}")]
     Gone(String),

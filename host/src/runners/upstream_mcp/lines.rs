@@ -132,7 +132,12 @@ impl Transport<RoleClient> for Lines {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             match self.read_line().await {
-                Read::End => return None,
+                Read::End => {
+                    if let Some(why) = self.process.last_words().await {
+                        self.link.tell_why(why);
+                    }
+                    return None;
+                }
                 Read::Line => {
                     let message = self.message();
                     self.line.clear();

@@ -46,10 +46,10 @@ impl Supervisor {
         let mut backoff = Backoff::default();
         loop {
             let began = Instant::now();
-            let (came_up, why) = tokio::select! {
-                why = self.live() => why,
-                () = self.end.cancelled() => break,
-            };
+            let (came_up, why) = self.live().await;
+            if self.end.is_cancelled() {
+                break;
+            }
             let lived = if came_up { began.elapsed() } else { Duration::ZERO };
             let pause = backoff.pause_after(lived);
             self.tell_down(&why, pause);
@@ -59,14 +59,19 @@ impl Supervisor {
                 () = self.end.cancelled() => break,
             }
         }
-        self.shared.down("belljar is ending".to_owned());
+        self.shared.down(UpstreamError::Ending.to_string());
+        self.shared.settled.send_replace(true);
     }
 
     /// One life: whether it came up, and why it ended.
     async fn live(&self) -> (bool, UpstreamError) {
         let starting = timeout(self.shared.server.start_timeout, self.start());
         let slow = UpstreamError::Slow(self.shared.server.start_timeout.as_secs());
-        let mut connection = match starting.await {
+        let started = tokio::select! {
+            started = starting => started,
+            () = self.end.cancelled() => return (false, UpstreamError::Ending),
+        };
+        let mut connection = match started {
             Err(_elapsed) => return (false, slow),
             Ok(Err(error)) => return (false, error),
             Ok(Ok(connection)) => connection,
@@ -80,7 +85,7 @@ impl Supervisor {
         };
         self.shared.down(match &ended {
             Some(error) => error.to_string(),
-            None => "belljar is ending".to_owned(),
+            None => UpstreamError::Ending.to_string(),
         });
         let _late = connection.running.close_with_timeout(CLOSE_MAX).await;
         // Only now is it known how a child ended.

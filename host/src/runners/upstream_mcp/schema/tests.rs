@@ -5,7 +5,8 @@ use serde_json::json;
 use super::*;
 
 fn compile(schema: Value) -> Result<Schema, String> {
-    Schema::compile(schema.as_object().unwrap())
+    let Value::Object(schema) = schema else { panic!("no object") };
+    Schema::compile(&schema)
 }
 
 #[track_caller]
@@ -71,11 +72,11 @@ fn js13_a_schema_that_holds_itself_ends_and_is_checked_above_that() {
 #[test]
 fn what_would_be_checked_too_often_is_refused() {
     let mut defs = Map::new();
-    for level in 0..30 {
+    for level in 0..14 {
         let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
-        defs.insert(format!("d{level}"), json!({"allOf": [next, next]}));
+        defs.insert(format!("d{level}"), json!({"allOf": [next, next, next, next]}));
     }
-    defs.insert("d30".to_owned(), json!({}));
+    defs.insert("d14".to_owned(), json!({}));
     refused(json!({"$ref": "#/$defs/d0", "$defs": defs}), "parts");
 }
 
