@@ -208,10 +208,10 @@ async fn what_a_strict_schema_makes_of_an_option_is_taken() {
     for tool in exported.tools.as_array().unwrap() {
         assert_eq!(tool["strict"], json!(true), "{tool}");
         let properties = tool["parameters"]["properties"].as_object().unwrap();
-        let is_null = |schema: &Value| {
-            schema["type"].to_string().contains("null")
-                || schema["anyOf"].to_string().contains("null")
+        let says = |schema: &Value, key: &str| {
+            schema.get(key).is_some_and(|it| it.to_string().contains("\"null\""))
         };
+        let is_null = |schema: &Value| says(schema, "type") || says(schema, "anyOf");
         let nulls: serde_json::Map<String, Value> = properties
             .iter()
             .filter(|(_, schema)| is_null(schema))

@@ -80,11 +80,11 @@ impl Room {
 }
 
 /// A definition for Messages.
-pub(super) fn define(tool: Definition<'_>) -> Value {
+pub(super) fn define(tool: &Definition<'_>) -> Value {
     let mut out = Map::new();
     out.insert("name".to_owned(), tool.name.into());
     out.insert("description".to_owned(), tool.description.into());
-    out.insert("input_schema".to_owned(), tool.schema);
+    out.insert("input_schema".to_owned(), tool.schema.clone());
     if tool.strict {
         out.insert("strict".to_owned(), true.into());
     }

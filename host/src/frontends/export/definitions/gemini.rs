@@ -28,7 +28,7 @@ fn keyword(keyword: &str, value: &Value) -> Treatment {
 }
 
 /// One function's declaration.
-pub(super) fn define(tool: Definition<'_>) -> Value {
+pub(super) fn define(tool: &Definition<'_>) -> Value {
     json!({
         "name": tool.name,
         "description": tool.description,
@@ -37,7 +37,7 @@ pub(super) fn define(tool: Definition<'_>) -> Value {
 }
 
 /// The one tool that holds all declarations; none where there are none.
-pub(super) fn wrapped(declarations: Vec<Value>) -> Value {
+pub(super) fn wrapped(declarations: &[Value]) -> Value {
     if declarations.is_empty() {
         return json!([]);
     }

@@ -96,10 +96,10 @@ impl Export {
         let definition =
             Definition { name: &name, description: &description, schema: written.schema, strict };
         self.defined.push(match self.format {
-            Format::OpenaiChat => openai::chat(definition),
-            Format::OpenaiResponses => openai::responses(definition),
-            Format::Anthropic => anthropic::define(definition),
-            Format::Gemini => gemini::define(definition),
+            Format::OpenaiChat => openai::chat(&definition),
+            Format::OpenaiResponses => openai::responses(&definition),
+            Format::Anthropic => anthropic::define(&definition),
+            Format::Gemini => gemini::define(&definition),
         });
     }
 
@@ -193,7 +193,7 @@ impl Export {
             self.note(format!("these are {count} tools, and OpenAI takes {most} in a request"));
         }
         let tools = match self.format {
-            Format::Gemini => gemini::wrapped(self.defined),
+            Format::Gemini => gemini::wrapped(&self.defined),
             _ => Value::Array(self.defined),
         };
         Exported { tools, report: self.report, names: self.names }

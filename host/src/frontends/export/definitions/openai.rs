@@ -76,11 +76,11 @@ pub(super) fn fits(tally: &Tally) -> Result<(), String> {
 }
 
 /// A definition for Chat Completions.
-pub(super) fn chat(tool: Definition<'_>) -> Value {
+pub(super) fn chat(tool: &Definition<'_>) -> Value {
     let mut function = Map::new();
     function.insert("name".to_owned(), tool.name.into());
     function.insert("description".to_owned(), tool.description.into());
-    function.insert("parameters".to_owned(), tool.schema);
+    function.insert("parameters".to_owned(), tool.schema.clone());
     if tool.strict {
         function.insert("strict".to_owned(), true.into());
     }
@@ -88,7 +88,7 @@ pub(super) fn chat(tool: Definition<'_>) -> Value {
 }
 
 /// A definition for Responses, where `strict` is on unless it is said not to be.
-pub(super) fn responses(tool: Definition<'_>) -> Value {
+pub(super) fn responses(tool: &Definition<'_>) -> Value {
     json!({
         "type": "function",
         "name": tool.name,
