@@ -1,6 +1,6 @@
 """Runs the MCP conformance suite, both frozen sets of requirements, against `belljar serve`.
 
-Usage: run.py BELLJAR FOLDER
+Usage: suite.py BELLJAR FOLDER
 
 FOLDER holds `belljar.toml` from beside this file and `conformance.wasm`; what the suite saw is left
 there too. The last line counts scenarios: those that passed, those that failed, and those in which
