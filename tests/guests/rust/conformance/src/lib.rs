@@ -37,9 +37,7 @@ impl Guest for Conformance {
 
     fn test_embedded_resource() -> Output {
         let text = "This is an embedded resource content.";
-        Output {
-            content: vec![contents::resource("test://embedded-resource", "text/plain", text)],
-        }
+        Output { content: vec![contents::resource("test://embedded-resource", "text/plain", text)] }
     }
 
     fn test_multiple_content_types() -> Output {
