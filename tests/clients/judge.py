@@ -57,9 +57,9 @@ class Belljar:
         return self.serve("--stdio", "--as", "client")
 
     @contextmanager
-    def http(self, *more: str) -> Iterator[str]:
+    def http(self) -> Iterator[str]:
         """Serves on a free port, and gives the address without a path."""
-        command = self.serve("--http", "127.0.0.1:0", *more)
+        command = self.serve("--http", "127.0.0.1:0")
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )

@@ -101,7 +101,7 @@ def run(revision: str, address: str, folder: Path) -> tuple[str, bool, set[str]]
 def main() -> None:
     belljar = judge.arguments()
     counts, fine, needed = [], True, set()
-    with belljar.http("--as", "conformance") as address:
+    with belljar.http() as address:
         for revision in REVISIONS:
             words, good, used = run(revision, address, Path(belljar.folder))
             counts.append(words)
