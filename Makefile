@@ -23,8 +23,12 @@ wasm-toolchain: ## Make sure that guests can be compiled to WebAssembly
 	@plugins/compile/wasm-toolchain
 
 .PHONY: foreign-toolchains
-foreign-toolchains: ## Build the JavaScript and Python test guests into target/foreign
+foreign-toolchains: clients ## Build the JavaScript and Python test guests into target/foreign
 	@tests/guests/foreign-toolchains
+
+.PHONY: clients
+clients: ## Install the MCP clients and judges of the tests into target/foreign/clients
+	@tests/clients/setup
 
 .PHONY: demo
 demo: wasm-toolchain ## Build belljar and run its tools on this repository
@@ -42,6 +46,11 @@ check: wasm-toolchain ## Check format and lints only
 test: check foreign-toolchains ## Run all that CI runs: format, lints, tests, docs
 	$(cargo) test $(all)
 	RUSTDOCFLAGS="-D warnings" $(cargo) doc $(all) --no-deps --lib --examples
+
+.PHONY: conformance
+conformance: wasm-toolchain clients ## Run the MCP conformance suite against belljar serve
+	$(cargo) build $(all) --bin belljar
+	@tests/clients/conformance/run
 
 .PHONY: bench
 bench: wasm-toolchain ## Measure what a call and a batch cost

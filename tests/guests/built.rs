@@ -9,7 +9,7 @@ use belljar_compile::{GuestBuild, compile, guests_folder};
 use belljar_metadata::wit::{Identity, read_folder};
 
 /// The packages below `tests/guests/rust`.
-pub(crate) const RUST: [&str; 4] = ["command", "hostile", "stock", "writer"];
+pub(crate) const RUST: [&str; 5] = ["command", "conformance", "hostile", "stock", "writer"];
 
 /// The repository.
 pub(crate) fn root() -> PathBuf {

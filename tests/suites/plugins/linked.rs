@@ -10,19 +10,6 @@ use crate::guests::built;
 /// met by nothing at all.
 const BY_HAND: &[(&str, &str)] = &[
     ("belljar:tool/invocation@0.1.0", r#"(export "call-id" (func (result string)))"#),
-    (
-        "belljar:tool/log@0.1.0",
-        r#"(type (enum "trace" "debug" "info" "warn" "error"))
-        (export "level" (type (eq 0)))
-        (export "write" (func (param "level" 1) (param "message" string)))"#,
-    ),
-    (
-        "belljar:tool/progress@0.1.0",
-        r#"(export "report" (func (param "done" u64) (param "total" (option u64))
-            (param "message" (option string))))"#,
-    ),
-    // It has types and nothing else.
-    ("belljar:tool/types@0.1.0", r#"(type (record (field "a" u32))) (export "x" (type (eq 0)))"#),
     ("wasi:clocks/monotonic-clock@0.2.0", r#"(export "now" (func (result u64)))"#),
     ("wasi:random/insecure@0.2.0", r#"(export "get-insecure-random-u64" (func (result u64)))"#),
     (
