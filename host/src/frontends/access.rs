@@ -88,7 +88,7 @@ impl Access {
         for name in sets {
             if let Some(set) = config.expose.iter().find(|set| set.name == *name) {
                 globs.extend(set.tools.iter().cloned());
-            } else if holds_plugin(host, name) {
+            } else if holds_plugin(host, name) || is_upstream(config, name) {
                 globs.push(format!("{name}.*"));
             } else {
                 return Err(AccessError::Set(clipped_line(name, NAME_MAX_LEN)));
@@ -179,6 +179,11 @@ impl Access {
 fn holds_plugin(host: &Host, name: &str) -> bool {
     let is_its = |tool: &FoundTool| tool.descriptor.id.plugin.as_str() == name;
     host.catalog().plugin(name).is_some() || host.tools().iter().any(is_its)
+}
+
+/// Its tools may not have come yet.
+fn is_upstream(config: &Config, name: &str) -> bool {
+    config.upstream.iter().any(|server| server.name.as_str() == name)
 }
 
 fn patterns(globs: &[String]) -> Result<Arc<[Pattern]>, AccessError> {

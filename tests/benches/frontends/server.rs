@@ -55,7 +55,7 @@ pub(crate) fn http() -> (Server, String) {
     let mut told = lines.map_while(Result::ok);
     let address = told
         .by_ref()
-        .find_map(|line| line.split("http://").nth(1).map(|it| it.trim().to_owned()))
+        .find_map(|line| line.split("http://").nth(1)?.split_whitespace().next().map(str::to_owned))
         .expect("belljar says where it listens");
     // Whoever writes to a pipe that nobody reads stops some day.
     std::thread::spawn(move || told.for_each(drop));

@@ -11,8 +11,8 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::show::{indented, print, tell};
 use super::{
-    approvals, audit, batch, call, config_file, doctor, export, inspect, pack, policy, serve, token,
-    tools,
+    approvals, audit, batch, call, config_file, doctor, export, inspect, pack, policy, serve,
+    token, tools,
 };
 
 /// Runs the command that `args` (with the program's name first) asks for. Never panics on what it

@@ -16,7 +16,7 @@ use super::args::ServeArgs;
 use super::error::CliError;
 use super::exit::Exit;
 use super::show::tell;
-use super::start::{configuration, limits, setup, start};
+use super::start::{configuration, leave_servers, limits, setup, start, start_servers};
 use crate::Host;
 use crate::app::Setup;
 use narrow::narrowed;
@@ -38,12 +38,18 @@ pub(super) async fn run(args: ServeArgs, config: Option<PathBuf>) -> Result<Exit
     let setup = setup(config.clone(), args.plugins, args.grants, limits);
     let app = start(&Setup { own_tools: true, ..setup })?;
     let mut signals = Signals::watch()?;
+    // Their tools appear as they answer; whoever serves doesn't wait for them.
+    start_servers(&app);
     let shutdown = CancellationToken::new();
     let serving = way.serve(&app, config, shutdown.clone())?;
     let ended = until_ended(serving, &mut signals, &shutdown, drain).await;
     let closed = match ended {
         Ended::AtOnce => return Ok(Exit::Interrupted),
-        Ended::By(result) => (close(&app.host, &mut signals).await, result),
+        Ended::By(result) => {
+            let closed = close(&app.host, &mut signals).await;
+            leave_servers(&app).await;
+            (closed, result)
+        }
     };
     match closed {
         (Closed::AtOnce, _) => Ok(Exit::Interrupted),

@@ -80,9 +80,19 @@ pub(super) async fn reach_servers(app: &App, tool: Option<&str>) {
     if tool.is_some_and(|name| app.host.tool(name).is_some()) {
         return;
     }
-    app.upstream.start();
+    start_servers(app);
     app.upstream.settled().await;
 }
+
+/// Starts the MCP servers and doesn't wait for them.
+#[cfg(feature = "mcp")]
+pub(super) fn start_servers(app: &App) {
+    app.upstream.start();
+}
+
+/// Without MCP there is no server to start.
+#[cfg(not(feature = "mcp"))]
+pub(super) fn start_servers(_app: &App) {}
 
 /// Without MCP there is no server to reach.
 #[cfg(not(feature = "mcp"))]

@@ -24,7 +24,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::MethodRouter;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -138,13 +137,6 @@ impl HttpFrontend {
             redactor,
             closing,
         })))
-    }
-
-    /// The routes, and beside them services for callers at paths of their own: see
-    /// [`Self::router`].
-    pub fn router_beside<const N: usize>(&self, services: [(&str, MethodRouter); N]) -> Router {
-        let add = |router: Router, (path, service)| router.route(path, service);
-        self.router(services.into_iter().fold(Router::new(), add))
     }
 
     /// The routes, and beside them `for_callers`: what speaks another protocol and serves callers,

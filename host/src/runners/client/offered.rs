@@ -95,6 +95,7 @@ impl Offering<'_> {
             needs: Vec::new(),
             parallel: ParallelRule { sequential: false, locks: Vec::new() },
             requires_approval: false,
+            asks_a_person: false,
             limits: self.limits.clone(),
         };
         let found = FoundTool {

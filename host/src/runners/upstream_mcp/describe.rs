@@ -141,6 +141,7 @@ fn one(
         needs: Vec::new(),
         parallel: ParallelRule { sequential: false, locks: Vec::new() },
         requires_approval: false,
+        asks_a_person: false,
         limits: limits(server, settings.map_or(&[], |it| &it.limits))?,
     };
     let found = FoundTool {

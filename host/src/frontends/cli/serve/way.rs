@@ -107,7 +107,7 @@ fn over_http(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> Result<Serving, CliError> {
-    use crate::frontends::http::{HttpFrontend, HttpParts};
+    use crate::frontends::http::{HttpFrontend, HttpParts, client};
     let drain = std::time::Duration::from_millis(config.serve.drain_ms);
     let local = listener
         .local_addr()
@@ -122,10 +122,10 @@ fn over_http(
         config: std::sync::Arc::new(config),
     };
     let frontend = HttpFrontend::new(parts).map_err(|error| CliError::Usage(error.to_string()))?;
+    let beside = client::routes(std::sync::Arc::new(app.clients.clone()), shutdown.clone());
     #[cfg(feature = "mcp")]
-    let router = frontend.router_beside([("/mcp", service)]);
-    #[cfg(not(feature = "mcp"))]
-    let router = frontend.router_beside([]);
+    let beside = beside.route("/mcp", service);
+    let router = frontend.router(beside);
     tell(&format!("listening on http://{local} (MCP at /mcp, the API at /v1)"));
     Ok(tokio::spawn(async move {
         let served = frontend.run(listener, router, shutdown, drain).await;

@@ -237,6 +237,7 @@ impl Desk {
             journal: None,
             settings: EngineSettings::default(),
             clock: unix_ms,
+            levels: None,
         });
         let _watcher = bus.watch();
         let host = Host::new(HostParts {
