@@ -28,7 +28,7 @@ type Sessions = LocalSessionManager;
 impl McpFrontend {
     /// The service, for one path of a router. Each request must carry its caller's `Arc<Access>`
     /// among its extensions. Ends its sessions and streams when `shutdown` is cancelled.
-    pub fn http_service(&self, shutdown: CancellationToken) -> MethodRouter {
+    pub fn over_http(&self, shutdown: CancellationToken) -> MethodRouter {
         let web = Arc::new(Web::new(&self.shared, shutdown));
         any(move |request: Request<Body>| {
             let web = Arc::clone(&web);

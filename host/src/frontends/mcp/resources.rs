@@ -50,7 +50,11 @@ pub(super) fn read(
     let found = shared.host.attachment(access.context(), uri).filter(|it| is_here(it));
     let attachment = found.ok_or_else(|| {
         let uri = clipped_line(uri, URI_SHOWN);
-        ErrorData::resource_not_found(format!("nothing stands under `{uri}`, or no longer"), None)
+        let data = serde_json::json!({ "uri": uri });
+        ErrorData::resource_not_found(
+            format!("nothing stands under `{uri}`, or no longer"),
+            Some(data),
+        )
     })?;
     let result = ReadResourceResult::new(vec![contents(&attachment, uri)]);
     Ok(result.into())

@@ -24,7 +24,7 @@ use crate::frontends::access::Access;
 /// The header that names a session of the older era.
 pub(super) const SESSION: &str = "mcp-session-id";
 /// Methods that are ours: what of them can't be read has bad parameters, and is not unknown.
-const METHODS: [&str; 13] = [
+const METHODS: [&str; 9] = [
     "initialize",
     "ping",
     "server/discover",
@@ -34,11 +34,9 @@ const METHODS: [&str; 13] = [
     "resources/read",
     "resources/templates/list",
     "subscriptions/listen",
-    "tasks/get",
-    "tasks/update",
-    "tasks/cancel",
-    "logging/setLevel",
 ];
+/// Of those, what the newer era no longer knows.
+const OLDER: [&str; 2] = ["initialize", "ping"];
 
 /// A server for one client.
 pub(super) struct Server {
@@ -243,10 +241,11 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        Err(if METHODS.contains(&method.as_str()) {
+        let is_past = is_modern(&context) && OLDER.contains(&method.as_str());
+        Err(if METHODS.contains(&method.as_str()) && !is_past {
             ErrorData::invalid_params(format!("the parameters of `{method}` can't be used"), None)
         } else {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)

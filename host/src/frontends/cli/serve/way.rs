@@ -113,7 +113,7 @@ fn over_http(
         .local_addr()
         .map_err(|error| CliError::Machine(format!("the socket has no address: {error}")))?;
     #[cfg(feature = "mcp")]
-    let service = mcp(app, &config)?.http_service(shutdown.clone());
+    let service = mcp(app, &config)?.over_http(shutdown.clone());
     warn_of_nobody(&config, local);
     let parts = HttpParts {
         host: app.host.clone(),
