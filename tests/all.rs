@@ -16,6 +16,8 @@ mod suites {
     mod builtins;
     mod cancelling;
     mod cli;
+    #[cfg(feature = "foreign-guests")]
+    mod clients;
     mod command;
     mod config_page;
     mod configured;

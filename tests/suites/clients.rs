@@ -48,13 +48,18 @@ fn compile_once(folder: &Path) {
     });
 }
 
-/// Runs a script to its end, which must be a good one, and gives what it said.
+/// Runs a script against belljar.
 #[track_caller]
 fn judge(program: &str, script: &str, config: &str) -> String {
     let folder = folder(config);
+    run_script(program, script, &[env!("CARGO_BIN_EXE_belljar").as_ref(), folder.path()])
+}
+
+/// Runs a script with these arguments to its end, which must be a good one, and gives what it said.
+#[track_caller]
+pub(super) fn run_script(program: &str, script: &str, arguments: &[&Path]) -> String {
     let mut command = Command::new("timeout");
-    command.arg(PATIENCE_SECONDS).arg(installed(program)).arg(source(script));
-    command.arg(env!("CARGO_BIN_EXE_belljar")).arg(folder.path());
+    command.arg(PATIENCE_SECONDS).arg(installed(program)).arg(source(script)).args(arguments);
     settled(&mut command);
     let ran = command.env("PYTHONDONTWRITEBYTECODE", "1").output().unwrap();
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

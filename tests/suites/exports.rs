@@ -1,9 +1,6 @@
 //! What providers are told of the builtins, and whole rounds of their messages through a host.
 //!
-//! Also writes what `tests/clients/providers/check.py` judges by the providers' own packages, to
-//! `providers` in cargo's folder for tests.
-
-use std::path::{Path, PathBuf};
+//! The providers' own packages judge all of it, by `tests/clients/providers/check.py`.
 
 use belljar::app::App;
 use belljar::contract::ids::CallId;
@@ -20,15 +17,8 @@ use super::harness::{self, run};
 /// The first digits of SHA-256 of `abc` (FIPS 180-2, appendix B.1).
 const HASHED: &str = "ba7816bf8f01cfea";
 
-fn samples() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("providers");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn write(name: &str, value: &Value) {
-    std::fs::write(samples().join(name), value.to_string()).unwrap();
-}
+/// What the judge reads: the name of a file, and what stands in it.
+type Sample = (String, Value);
 
 /// The definitions of one format, without what the provider puts around each.
 fn each(format: Format, tools: &Value) -> Vec<Value> {
@@ -45,8 +35,16 @@ fn each(format: Format, tools: &Value) -> Vec<Value> {
 
 #[test]
 fn every_builtin_is_exported_in_every_format_strict_or_not() {
+    assert_eq!(exported_definitions().len(), 2 * Format::ALL.len());
+}
+
+fn exported_definitions() -> Vec<Sample> {
+    let mut samples = Vec::new();
     let tools = run(["tools", "--json"]).ends_with(0).json();
-    let wire: Vec<_> = tools.as_array().unwrap().iter().map(|it| it["wireName"].clone()).collect();
+    let mut tools = tools.as_array().unwrap().clone();
+    // By id: a model's cache of what it was told holds as long as nothing changes.
+    tools.sort_by_key(|it| it["id"].to_string());
+    let wire: Vec<_> = tools.iter().map(|it| it["wireName"].clone()).collect();
     for format in Format::ALL {
         for strict in [None, Some("--strict")] {
             let args = ["export", "--format", format.name()].into_iter().chain(strict);
@@ -57,9 +55,10 @@ fn every_builtin_is_exported_in_every_format_strict_or_not() {
                 each(format, &exported).iter().map(|it| it["name"].clone()).collect();
             assert_eq!(names, wire);
             let middle = if strict.is_some() { ".strict" } else { "" };
-            write(&format!("{}{middle}.tools.json", format.name()), &exported);
+            samples.push((format!("{}{middle}.tools.json", format.name()), exported));
         }
     }
+    samples
 }
 
 #[test]
@@ -81,7 +80,7 @@ fn only_what_is_named_and_the_callers_is_exported() {
     let ran = run(["export", "--format", "openai-responses", "search", "codec.hash"]).ends_with(0);
     let names: Vec<_> =
         ran.json().as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
-    assert_eq!(names, ["search_grep", "search_glob", "codec_hash"]);
+    assert_eq!(names, ["codec_hash", "search_glob", "search_grep"]);
     run(["export", "--format", "gemini", "codec.hsah"])
         .refused(3, &["`codec.hsah`", "`codec.hash`"]);
     run(["export", "--format", "gpt"]).refused(2, &["openai-chat", "gemini"]);
@@ -153,6 +152,11 @@ fn with_image(id: CallId) -> ToolResult {
 
 #[tokio::test]
 async fn a_whole_round_goes_from_the_models_message_to_the_answer() {
+    assert_eq!(whole_rounds().await.len(), Format::ALL.len());
+}
+
+async fn whole_rounds() -> Vec<Sample> {
+    let mut samples = Vec::new();
     let app = harness::start(&harness::builtins());
     for format in Format::ALL {
         let exported = export(&app, format, Strict::On);
@@ -179,11 +183,20 @@ async fn a_whole_round_goes_from_the_models_message_to_the_answer() {
         let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no `{what}` in {text}"));
         assert!(at(HASHED) < at("no tool is called `no_such`") && at("no_such`") < at("a picture"));
         assert_eq!(text.matches(HASHED).count(), 1, "{text}");
-        write(
-            &format!("{}.messages.json", format.name()),
-            &json!({"message": message, "results": made}),
-        );
+        let sample = json!({"message": message, "results": made});
+        samples.push((format!("{}.messages.json", format.name()), sample));
     }
+    samples
+}
+
+#[cfg(feature = "foreign-guests")]
+#[tokio::test]
+async fn the_providers_own_packages_take_what_is_exported_and_refuse_what_is_spoilt() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, value) in exported_definitions().into_iter().chain(whole_rounds().await) {
+        std::fs::write(folder.path().join(name), value.to_string()).unwrap();
+    }
+    super::clients::run_script("providers/bin/python", "providers/check.py", &[folder.path()]);
 }
 
 #[tokio::test]
