@@ -54,4 +54,4 @@ conformance: wasm-toolchain clients ## Run the MCP conformance suite against bel
 
 .PHONY: bench
 bench: wasm-toolchain ## Measure what a call and a batch cost
-	$(cargo) bench --locked --package belljar --bench calls --bench engine
+	$(cargo) bench --locked --package belljar --bench calls --bench engine --bench frontends
