@@ -15,7 +15,7 @@ static ONE_TOKEN: Section = Section {
             answered, where it answers requests. `belljar token NAME` makes one and prints these \
             lines. Each has `sha256` or `from`, and not both.",
     example: "[tokens.laptop]\nsha256 = \
-              \"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"\ncaller = \
+              \"0000000000000000000000000000000000000000000000000000000000000000\"\ncaller = \
               \"mcp\"\nroles = [\"caller\", \"approver\"]\n",
     keys: &[
         Key {

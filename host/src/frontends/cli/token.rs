@@ -26,7 +26,8 @@ pub(super) fn run(args: &TokenArgs) -> Result<Exit, CliError> {
         .and_then(|mut source| source.read_exact(&mut random))
         .map_err(|error| CliError::Machine(format!("no token can be made: {error}")))?;
     let token = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random));
-    tell("note: this is the token; belljar keeps it nowhere. Put these lines into belljar.toml:");
+    // A comment of TOML, so that all of it can be appended to the file.
+    tell("# The token is on stdout and kept nowhere. These lines belong into belljar.toml:");
     tell(&lines(args, &Digest::of(token.as_bytes()))?);
     print(&(token + "\n"))?;
     Ok(Exit::Success)
