@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::contract::approval::CallerContext;
-use crate::contract::result::{Attachment, ToolResult};
+use crate::contract::result::{Attachment, AttachmentKind, ToolResult};
 
 /// Bytes that are kept in all.
 pub const KEPT_MAX_BYTES: u64 = 256 << 20;
@@ -108,9 +108,15 @@ impl Held {
     }
 }
 
-/// What one takes beside its bytes is bounded by the count.
+/// Its bytes, and the texts that its tool chose: a link has no bytes, and can be long.
 fn size(attachment: &Attachment) -> u64 {
-    attachment.bytes.len() as u64
+    let texts = match &attachment.kind {
+        AttachmentKind::ResourceLink { target, name } => target.len() + name.len(),
+        AttachmentKind::Resource { target } => target.len(),
+        _ => 0,
+    };
+    let claimed = attachment.mime_type.as_ref().map_or(0, String::len);
+    (attachment.bytes.len() + texts + claimed) as u64
 }
 
 impl Kept {
@@ -173,7 +179,6 @@ impl Kept {
 mod tests {
     use super::*;
     use crate::contract::outcome::Outcome;
-    use crate::contract::result::AttachmentKind;
 
     fn caller(name: &str) -> CallerContext {
         CallerContext { caller: Some(name.to_owned()), ..CallerContext::default() }
@@ -252,6 +257,18 @@ mod tests {
         }
         let kept = many.lock();
         assert_eq!((kept.by_uri.len(), kept.order.len()), (KEPT_MAX, KEPT_MAX));
+    }
+
+    #[test]
+    fn the_texts_of_a_link_are_counted_as_well() {
+        let kept = KeptResults::default();
+        let mut left = result("c", &[0]);
+        for link in &mut left.attachments {
+            link.kind = AttachmentKind::ResourceLink { target: "abc".into(), name: "de".into() };
+            link.mime_type = Some("f/g".into());
+        }
+        kept.keep(&caller("ann"), &left, 0);
+        assert_eq!(kept.lock().bytes, 8);
     }
 
     #[test]

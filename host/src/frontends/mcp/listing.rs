@@ -16,6 +16,9 @@ pub(super) const TTL_MS: u64 = 5_000;
 pub(super) const ACCESSES_MAX: usize = 64;
 /// Names that are suggested for an unknown one.
 const NEAR_MAX: usize = 3;
+/// Bytes of a name that others are compared with: that takes time in both lengths, and a message may
+/// hold a name of megabytes.
+const NEAR_NAME_MAX: usize = 260;
 /// How alike a name must be to be suggested.
 const NEAR_MIN: f64 = 0.8;
 
@@ -112,11 +115,17 @@ pub(super) fn page<'a, T>(
 /// Wire names that somebody who asked for `name` may have meant, of those the access sees.
 pub(super) fn near(shared: &Shared, access: &Arc<Access>, name: &str) -> Vec<String> {
     let all = shared.pages.of(shared, access);
-    let like = |tool: &Tool| strsim::jaro_winkler(name, &tool.name);
-    let mut near: Vec<_> = all.iter().map(|tool| (like(tool), tool.name.to_string())).collect();
+    nearest(all.iter().map(|tool| tool.name.as_ref()), name)
+}
+
+fn nearest<'a>(known: impl Iterator<Item = &'a str>, name: &str) -> Vec<String> {
+    if name.len() > NEAR_NAME_MAX {
+        return Vec::new();
+    }
+    let mut near: Vec<_> = known.map(|known| (strsim::jaro_winkler(name, known), known)).collect();
     near.retain(|(like, _)| *like >= NEAR_MIN);
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    near.into_iter().take(NEAR_MAX).map(|(_, name)| name).collect()
+    near.into_iter().take(NEAR_MAX).map(|(_, name)| name.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -125,6 +134,14 @@ mod tests {
 
     fn names(page: &[String]) -> Vec<&str> {
         page.iter().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_compared_with_none() {
+        let longest = "a".repeat(NEAR_NAME_MAX);
+        assert_eq!(nearest([longest.as_str()].into_iter(), &longest), [longest.as_str()]);
+        let longer = "a".repeat(NEAR_NAME_MAX + 1);
+        assert_eq!(nearest([longer.as_str()].into_iter(), &longer), [""; 0]);
     }
 
     fn list() -> (RequestStateCodec, Vec<String>) {

@@ -5,12 +5,15 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use axum::routing::{MethodRouter, any};
 use futures_util::StreamExt as _;
+use futures_util::stream::poll_fn;
 use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -24,6 +27,9 @@ use super::shared::Shared;
 use crate::frontends::access::Access;
 
 type Sessions = LocalSessionManager;
+
+/// How long a body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
 
 impl McpFrontend {
     /// The service, for one path of a router. Each request must carry its caller's `Arc<Access>`
@@ -108,7 +114,10 @@ impl Web {
     ) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let max = self.shared.settings.bounds.message_bytes;
-        let Ok(body) = to_bytes(body, max).await else {
+        let Ok(body) = tokio::time::timeout(BODY_TIME, to_bytes(body, max)).await else {
+            return refused(StatusCode::REQUEST_TIMEOUT, "the body didn't arrive within 30 s");
+        };
+        let Ok(body) = body else {
             return faulty(StatusCode::PAYLOAD_TOO_LARGE, &Faulty::too_long(max));
         };
         let (id, body, begins) = match inspect(&body) {
@@ -175,28 +184,41 @@ fn session_of(headers: &HeaderMap) -> Option<String> {
 struct Place {
     flight: Arc<Flight>,
     id: RequestId,
+    /// Whether the whole answer was taken.
+    through: bool,
 }
 
 impl Place {
     fn take(flight: Arc<Flight>, id: RequestId) -> Result<Self, Faulty> {
         match flight.enter(&id) {
-            Ok(()) => Ok(Self { flight, id }),
+            Ok(()) => Ok(Self { flight, id, through: false }),
             Err(error) => Err(Faulty::refused(id, error)),
         }
+    }
+
+    fn saw<T>(&mut self, part: &Poll<Option<T>>) {
+        self.through |= matches!(part, Poll::Ready(None));
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.flight.answered(&self.id);
+        if self.through {
+            return self.flight.answered(&self.id);
+        }
+        // Its call may go on without its stream, and what it answers then must not reach another
+        // request of this id.
+        self.flight.cancelled(&self.id);
     }
 }
 
 /// The same body, which keeps its request's place while it is read.
-fn held(body: Body, place: Place) -> Body {
-    let place = Arc::new(place);
-    Body::from_stream(body.into_data_stream().map(move |part| {
-        let _held = &place;
+fn held(body: Body, mut place: Place) -> Body {
+    let mut parts = body.into_data_stream();
+    Body::from_stream(poll_fn(move |context| {
+        let part = parts.poll_next_unpin(context);
+        // By a method, so that the place as a whole is held here.
+        place.saw(&part);
         part
     }))
 }

@@ -225,6 +225,29 @@ async fn an_open_id_of_a_session_is_refused_and_one_call_too_many_too() {
 }
 
 #[tokio::test]
+async fn the_id_of_a_request_whose_stream_was_closed_isnt_free() {
+    let desk = Desk::new();
+    let web = web(&desk);
+    let session = session(&desk, &web, "mcp").await;
+    drop(web.answer(in_session(&desk, "mcp", &session, &call(1, "fake_slow"))).await);
+    let again = web.answer(in_session(&desk, "mcp", &session, &call(1, "fake_read"))).await;
+    assert_eq!(only(again).await["error"]["code"], -32600);
+    for _ in 0..2 {
+        let read = web.answer(in_session(&desk, "mcp", &session, &call(2, "fake_read"))).await;
+        assert_eq!(only(read).await["result"]["isError"], false, "one that was answered is free");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_doesnt_come_is_not_waited_for() {
+    let desk = Desk::new();
+    let mut request = raw(&desk, "mcp", "");
+    let never = futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>();
+    *request.body_mut() = Body::from_stream(never);
+    assert_eq!(web(&desk).answer(request).await.status(), StatusCode::REQUEST_TIMEOUT);
+}
+
+#[tokio::test]
 async fn one_session_more_than_the_bound_is_refused_and_a_silent_one_ends() {
     let mut settings = McpSettings::default();
     (settings.bounds.sessions, settings.bounds.session_idle) = (1, Duration::from_millis(100));
