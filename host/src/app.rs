@@ -182,10 +182,7 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
     let catalog = Arc::new(catalog);
     let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
     let router = Arc::new(Router::new(Arc::clone(&tools), sandbox.clone()));
-    let clients = Clients::new(
-        Arc::clone(&tools),
-        ClientSettings { limits: given.limits_of_any().clone(), reserved: Vec::new() },
-    );
+    let clients = Clients::new(Arc::clone(&tools), client_settings(setup, &given));
     let State { store, journal } = state;
     let approvals = ApprovalQueue::new(
         Arc::clone(&store) as _,
@@ -226,6 +223,12 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         failed,
         code_store_problem,
     })
+}
+
+/// A server's name is its own, also while it isn't there: else a client could stand in for it.
+fn client_settings(setup: &Setup, given: &Given) -> ClientSettings {
+    let reserved = setup.config.upstream.iter().map(|server| server.name.clone()).collect();
+    ClientSettings { limits: given.limits_of_any().clone(), reserved }
 }
 
 fn own_folders(setup: &Setup) -> OwnFolders {

@@ -4,11 +4,9 @@
 //! no client sees a call that isn't its own.
 
 mod answer;
-mod check;
 mod gateway;
 mod line;
 mod offered;
-mod schema;
 
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::check::SchemaCheck;
-use super::schema::vet;
 use crate::contract::arguments::canonical;
 use crate::contract::client::{Annotations, OfferedTool, RefusedTool};
 use crate::contract::descriptor::{
@@ -21,6 +19,7 @@ use crate::contract::ids::{Digest, PluginName, ToolId, ToolName};
 use crate::contract::limits::Limits;
 use crate::engine::ports::FoundTool;
 use crate::registry::wire_name;
+use crate::runners::schema::{SchemaCheck, vet};
 
 /// Bytes of a description.
 const DESCRIPTION_MAX_LEN: usize = 8 << 10;

@@ -7,18 +7,17 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use super::schema::Schema;
-use crate::contract::arguments::joined;
 use crate::contract::attempt::{Answer, End, GuestFault};
 use crate::contract::ids::CallId;
 use crate::contract::normalise::result_uri;
 use crate::contract::result::{Attachment, AttachmentKind};
+use crate::runners::schema::SchemaCheck;
 
 /// Most blocks of one answer.
 const BLOCKS_MAX: usize = 256;
 
 /// The end that a result is. `output`: the schema that the server gave for it.
-pub(super) fn end_of(call: &CallId, result: CallToolResult, output: Option<&Schema>) -> End {
+pub(super) fn end_of(call: &CallId, result: CallToolResult, output: Option<&SchemaCheck>) -> End {
     let blocks = result.content.len();
     if blocks > BLOCKS_MAX {
         return crashed(format!(
@@ -65,14 +64,13 @@ pub(super) fn crashed(why: String) -> End {
 }
 
 /// How an answer breaks the schema that the server gave for it.
-fn broken_promise(output: Option<&Schema>, structured: Option<&Value>) -> Option<String> {
+fn broken_promise(output: Option<&SchemaCheck>, structured: Option<&Value>) -> Option<String> {
     let output = output?;
     let Some(value) = structured else {
         return Some("the server's answer lacks the structured part that it promises".to_owned());
     };
-    let failures = output.failures(value);
-    (!failures.is_empty())
-        .then(|| format!("the server's answer breaks its own output schema: {}", joined(&failures)))
+    let misfit = output.misfit(value)?;
+    Some(format!("the server's answer breaks its own output schema: {misfit}"))
 }
 
 type Made = (AttachmentKind, Option<String>, Vec<u8>);

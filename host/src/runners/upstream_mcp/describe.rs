@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rmcp::model::{Implementation, Tool, ToolAnnotations};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::schema::Schema;
 use super::spec::UpstreamServer;
 use crate::contract::arguments::{ArgumentCheck, canonical};
 use crate::contract::descriptor::{
@@ -20,6 +19,7 @@ use crate::contract::ids::{Digest, ToolId, ToolName};
 use crate::contract::limits::Limits;
 use crate::engine::ports::FoundTool;
 use crate::registry::wire_name;
+use crate::runners::schema::{SchemaCheck, vet_tolerantly};
 
 /// Descriptions longer than this are cut by some clients (MC-10).
 const DESCRIPTION_WARN_LEN: usize = 1 << 10;
@@ -32,7 +32,7 @@ const TITLE_MAX_LEN: usize = 256;
 pub(super) struct Described {
     pub(super) found: FoundTool,
     pub(super) original: String,
-    pub(super) output: Option<Arc<Schema>>,
+    pub(super) output: Option<Arc<SchemaCheck>>,
 }
 
 /// Something odd about a tool.
@@ -82,6 +82,11 @@ pub(super) fn describe(
     (described, odd)
 }
 
+/// A schema of a server's, ready to be held against values.
+fn compiled(schema: &Map<String, Value>) -> Result<SchemaCheck, String> {
+    SchemaCheck::new(&vet_tolerantly(schema)?)
+}
+
 fn one(
     server: &UpstreamServer,
     identity: &Value,
@@ -102,12 +107,10 @@ fn one(
     if tool.input_schema.get("type") != Some(&json!("object")) {
         return Err("its schema isn't that of an object".to_owned());
     }
-    let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its schema {why}"))?;
+    let input = compiled(&tool.input_schema).map_err(|why| format!("its schema {why}"))?;
     let output = match &tool.output_schema {
         None => None,
-        Some(schema) => {
-            Some(Schema::compile(schema).map_err(|why| format!("its output schema {why}"))?)
-        }
+        Some(schema) => Some(compiled(schema).map_err(|why| format!("its output schema {why}"))?),
     };
     let settings = server.tools.get(id.tool.as_str());
     let title = tool.title.clone().or_else(|| tool.annotations.as_ref()?.title.clone());

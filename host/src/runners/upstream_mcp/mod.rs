@@ -14,7 +14,6 @@ mod head;
 mod lines;
 mod link;
 mod listing;
-mod schema;
 mod spec;
 mod state;
 mod supervise;

@@ -13,9 +13,9 @@ use tokio::sync::{Semaphore, watch};
 use super::connect::{Classify, Connection};
 use super::describe::Described;
 use super::link::Link;
-use super::schema::Schema;
 use super::spec::UpstreamServer;
 use crate::contract::ids::{Digest, ToolId};
+use crate::runners::schema::SchemaCheck;
 
 /// One server.
 pub(super) struct Shared {
@@ -46,7 +46,7 @@ pub(super) struct Reach {
 pub(super) struct Known {
     pub(super) original: String,
     pub(super) digest: Digest,
-    pub(super) output: Option<Arc<Schema>>,
+    pub(super) output: Option<Arc<SchemaCheck>>,
 }
 
 impl Shared {

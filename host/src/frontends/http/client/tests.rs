@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Patience, routes_with};
 use crate::app::{App, Setup, start};
-use crate::config::{CallerSettings, Config};
+use crate::config::{CallerSettings, Config, UpstreamSettings, UpstreamWay};
 use crate::contract::client::CLIENT_PROTOCOL;
 use crate::contract::invocation::{ApprovalMode, PermissionLevel, ToolInvocation};
 use crate::contract::result::ToolResult;
@@ -55,6 +55,16 @@ impl Served {
             workspace: None,
             user: None,
             execution_user: None,
+        });
+        // A server that never starts here.
+        config.upstream.push(UpstreamSettings {
+            name: "github".parse().unwrap(),
+            server_id: 1,
+            way: UpstreamWay::Http { url: "http://127.0.0.1:9/".to_owned(), headers: Vec::new() },
+            start_timeout_ms: 1_000,
+            concurrency: 1,
+            limits: Vec::new(),
+            tools: Vec::new(),
         });
         let access = Arc::new(Access::new(&config, "bot").unwrap());
         let app = start(&Setup { config, ..Setup::default() }).unwrap();

@@ -139,3 +139,15 @@ async fn a_client_that_does_not_read_loses_its_connection_and_holds_no_call() {
     }
     assert!(served.host().tool("laptop.run-shell").is_none());
 }
+
+#[tokio::test]
+async fn a12_no_client_stands_in_for_a_configured_server_that_isnt_there() {
+    let served = Served::new().await;
+    for name in ["github", "git-hub", "GitHub"] {
+        let mut client = served.open().await;
+        client.register(name).await;
+        assert_eq!(client.told().await["type"], "refused", "{name}");
+        assert_eq!(client.closed().await.0, 4409, "{name}");
+    }
+    assert!(served.host().tools().is_empty());
+}

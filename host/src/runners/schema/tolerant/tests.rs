@@ -2,11 +2,13 @@
 
 use serde_json::json;
 
+use super::super::SchemaCheck;
 use super::*;
+use crate::contract::arguments::ArgumentCheck as _;
 
-fn compile(schema: Value) -> Result<Schema, String> {
+fn compile(schema: Value) -> Result<SchemaCheck, String> {
     let Value::Object(schema) = schema else { panic!("no object") };
-    Schema::compile(&schema)
+    SchemaCheck::new(&vet_tolerantly(&schema)?)
 }
 
 #[track_caller]
@@ -82,7 +84,7 @@ fn what_would_be_checked_too_often_is_refused() {
 
 #[test]
 fn size_and_depth_are_bounded() {
-    refused(json!({"description": "x".repeat(SCHEMA_MAX_LEN)}), "bytes");
+    refused(json!({"description": "x".repeat(SCHEMA_BYTES)}), "bytes");
     let mut deep = json!({});
     for _ in 0..=DEPTH_MAX {
         deep = json!({ "not": deep });
@@ -90,7 +92,11 @@ fn size_and_depth_are_bounded() {
     refused(deep, "levels deep");
     refused(
         json!({"properties": {"a": {"type": "string", "pattern": "(a+)+\\1"}}}),
-        "can't be kept",
+        "is no schema",
     );
-    refused(json!({"type": "strange"}), "can't be kept");
+    refused(json!({"enum": vec![0; EXPANDED_MAX]}), "parts");
+    let long = "a".repeat(1025);
+    refused(json!({"properties": {"p": {"pattern": long.clone()}}}), "pattern of 1025");
+    refused(json!({"patternProperties": {(long): true}}), "pattern of 1025");
+    refused(json!({"type": "strange"}), "is no schema");
 }

@@ -1,19 +1,42 @@
-//! Checks arguments and answers of a client's tool against the schemas that came with it.
+//! Schemas of tools from elsewhere: vetted, compiled, and held against arguments and answers.
 //!
-//! Fetches nothing; patterns take linear time, and work has a bound whatever schema and value are.
+//! Knows neither clients nor MCP servers. Fetches nothing; patterns take linear time, and work has a bound whatever schema and value are.
 
-use jsonschema::{Draft, PatternOptions, Validator};
+mod strict;
+#[cfg(feature = "mcp")]
+mod tolerant;
+
+use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-use super::schema::Vetted;
 use crate::contract::arguments::{ArgumentCheck, ArgumentFailure, joined};
 
+pub(super) use strict::vet;
+#[cfg(feature = "mcp")]
+pub(super) use tolerant::vet_tolerantly;
+
+/// Bytes of one schema as compact JSON: more would fill a model's window.
+const SCHEMA_BYTES: usize = 64 << 10;
+/// Values of a schema, references followed (T45): each is looked at for every value of a call.
+pub(super) const EXPANDED_MAX: usize = 4096;
+/// What a pattern counts for among a schema's values: compiled it takes as much room as many.
+const PATTERN_WEIGHT: usize = 128;
+/// Bytes of one pattern.
+const PATTERN_BYTES: usize = 1024;
 /// Failures that are listed one by one.
-const FAILURES: usize = 32;
+const FAILURES: usize = 20;
 /// Compiled bytes of one pattern.
 const PATTERN_COMPILED_BYTES: usize = 256 << 10;
 /// Values of a schema times values that are held against it: about a second's work at most.
 const WORK_MAX: usize = 20_000_000;
+
+/// A schema that may be compiled.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Vetted {
+    pub(super) schema: Map<String, Value>,
+    /// Its values, references followed.
+    pub(super) expanded: usize,
+}
 
 /// A schema that is ready to be held against values.
 pub(super) struct SchemaCheck {
@@ -29,7 +52,6 @@ impl SchemaCheck {
             .size_limit(PATTERN_COMPILED_BYTES)
             .dfa_size_limit(PATTERN_COMPILED_BYTES);
         let validator = jsonschema::options()
-            .with_draft(Draft::Draft202012)
             .offline()
             .should_validate_formats(true)
             .with_pattern_options(patterns)
@@ -38,6 +60,7 @@ impl SchemaCheck {
         Ok(Self { validator, expanded: vetted.expanded })
     }
 
+    /// What is wrong with a value, each with its path.
     fn failures(&self, value: &Value) -> Vec<ArgumentFailure> {
         let values = count(value, WORK_MAX);
         if values.saturating_mul(self.expanded) > WORK_MAX {
@@ -76,6 +99,16 @@ impl ArgumentCheck for SchemaCheck {
     }
 }
 
+/// What a pattern adds to the values of its schema; the reason where it is too long.
+fn pattern_weight(text: &str) -> Result<usize, String> {
+    match text.len() {
+        len if len > PATTERN_BYTES => {
+            Err(format!("has a pattern of {len} bytes; at most {PATTERN_BYTES} are taken"))
+        }
+        _ => Ok(PATTERN_WEIGHT),
+    }
+}
+
 /// Values inside each other, counted no further than `max`.
 fn count(value: &Value, max: usize) -> usize {
     let mut counted = 0;
@@ -98,7 +131,6 @@ fn count(value: &Value, max: usize) -> usize {
 mod tests {
     use serde_json::json;
 
-    use super::super::schema::vet;
     use super::*;
 
     fn check(schema: Value, arguments: Value) -> Result<Map<String, Value>, String> {

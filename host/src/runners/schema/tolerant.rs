@@ -1,26 +1,16 @@
-//! A server's schemas: bounded, made self-contained and compiled.
+//! The tolerant way to vet a schema: what a model needn't take as it stands.
 //!
-//! Fetches nothing. What a schema says is the server's claim of what it takes; belljar only keeps a
-//! call away from it that doesn't fit.
+//! References into the schema are followed, and cut where they lead in a circle. Fetches and
+//! compiles nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-use crate::contract::arguments::{ArgumentCheck, ArgumentFailure};
+use super::{EXPANDED_MAX, SCHEMA_BYTES, Vetted, count, pattern_weight};
 
-/// Most bytes of one schema as JSON.
-const SCHEMA_MAX_LEN: usize = 256 << 10;
 /// Levels of a schema.
 const DEPTH_MAX: usize = 32;
-/// Schemas in one schema, each counted as often as something refers to it: what checking a value
-/// may cost.
-const PARTS_MAX: u64 = 20_000;
-/// Most bytes of one compiled pattern.
-const PATTERN_COMPILED_BYTES: usize = 1 << 20;
-/// Failures that are listed of one value.
-const FAILURES_MAX: usize = 20;
 
 /// Keywords whose value is a table of schemas.
 const TABLES: [&str; 5] =
@@ -30,69 +20,31 @@ const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 /// Keywords that point elsewhere in ways that aren't followed here.
 const UNFOLLOWED: [&str; 3] = ["$dynamicRef", "$recursiveRef", "$anchor"];
 
-/// A compiled schema.
-pub(super) struct Schema(Validator);
-
-impl Schema {
-    /// Compiles a schema.
-    ///
-    /// # Errors
-    /// Why it can't be kept, in words that follow "its schema".
-    pub(super) fn compile(schema: &Map<String, Value>) -> Result<Self, String> {
-        let root = Value::Object(schema.clone());
-        if root.to_string().len() > SCHEMA_MAX_LEN {
-            return Err(format!("has more than {SCHEMA_MAX_LEN} bytes"));
-        }
-        let mut walk =
-            Walk { root: &root, open: BTreeSet::new(), costs: BTreeMap::new(), cut: Vec::new() };
-        if walk.schema(&root, "", 0)? > PARTS_MAX {
-            return Err(format!(
-                "has more than {PARTS_MAX} parts, those it refers to counted again"
-            ));
-        }
-        let cut = walk.cut;
-        let mut checked = root.clone();
-        for pointer in cut {
-            if let Some(Value::Object(part)) = checked.pointer_mut(&pointer) {
-                part.remove("$ref");
-            }
-        }
-        // The `regex` engine takes linear time; patterns that need another one don't compile.
-        let patterns = PatternOptions::regex()
-            .size_limit(PATTERN_COMPILED_BYTES)
-            .dfa_size_limit(PATTERN_COMPILED_BYTES);
-        jsonschema::options()
-            .offline()
-            .with_pattern_options(patterns)
-            .build(&checked)
-            .map(Self)
-            .map_err(|error| format!("can't be kept: {}", error.masked()))
+/// Vets a schema; the reason where it can't be used, as a fragment.
+pub(in crate::runners) fn vet_tolerantly(schema: &Map<String, Value>) -> Result<Vetted, String> {
+    let root = Value::Object(schema.clone());
+    let bytes = root.to_string().len();
+    if bytes > SCHEMA_BYTES {
+        return Err(format!("has {bytes} bytes; at most {SCHEMA_BYTES} are taken"));
     }
-
-    /// What is wrong with a value, each with its path.
-    pub(super) fn failures(&self, value: &Value) -> Vec<ArgumentFailure> {
-        if self.0.is_valid(value) {
-            return Vec::new();
-        }
-        let errors = self.0.iter_errors(value).take(FAILURES_MAX);
-        let failure = |error: jsonschema::ValidationError<'_>| {
-            ArgumentFailure::new(error.instance_path().to_string(), error.masked().to_string())
-        };
-        errors.map(failure).collect()
+    let mut walk =
+        Walk { root: &root, open: BTreeSet::new(), costs: BTreeMap::new(), cut: Vec::new() };
+    let expanded = walk.schema(&root, "", 0)?;
+    if expanded > EXPANDED_MAX {
+        return Err(format!(
+            "has {expanded} parts with its references followed; at most {EXPANDED_MAX} are taken"
+        ));
     }
-}
-
-impl ArgumentCheck for Schema {
-    fn check(
-        &self,
-        arguments: Map<String, Value>,
-    ) -> Result<Map<String, Value>, Vec<ArgumentFailure>> {
-        let arguments = Value::Object(arguments);
-        let failures = self.failures(&arguments);
-        match arguments {
-            Value::Object(arguments) if failures.is_empty() => Ok(arguments),
-            _ => Err(failures),
+    let cut = walk.cut;
+    let mut checked = root;
+    for pointer in cut {
+        if let Some(Value::Object(part)) = checked.pointer_mut(&pointer) {
+            part.remove("$ref");
         }
+    }
+    match checked {
+        Value::Object(schema) => Ok(Vetted { schema, expanded }),
+        _ => Err("is no object".to_owned()),
     }
 }
 
@@ -102,14 +54,14 @@ struct Walk<'a> {
     /// Schemas that are being looked at: one that is referred to from inside itself would be
     /// checked without end, or twice as often at each level.
     open: BTreeSet<String>,
-    costs: BTreeMap<String, u64>,
+    costs: BTreeMap<String, usize>,
     /// Where such references stand. Below them arguments go unchecked to the server.
     cut: Vec<String>,
 }
 
 impl Walk<'_> {
     /// How many schemas a part is.
-    fn schema(&mut self, part: &Value, pointer: &str, depth: usize) -> Result<u64, String> {
+    fn schema(&mut self, part: &Value, pointer: &str, depth: usize) -> Result<usize, String> {
         if let Some(cost) = self.costs.get(pointer) {
             return Ok(*cost);
         }
@@ -118,7 +70,7 @@ impl Walk<'_> {
         }
         let Value::Object(keywords) = part else { return Ok(1) };
         self.open.insert(pointer.to_owned());
-        let mut cost = 1_u64;
+        let mut cost = 1_usize;
         for (keyword, value) in keywords {
             cost = cost.saturating_add(self.keyword(keyword, value, pointer, depth)?);
         }
@@ -133,7 +85,7 @@ impl Walk<'_> {
         value: &Value,
         pointer: &str,
         depth: usize,
-    ) -> Result<u64, String> {
+    ) -> Result<usize, String> {
         let below = format!("{pointer}/{}", escaped(keyword));
         match (keyword, value) {
             ("$ref", Value::String(target)) => self.reference(target, pointer, depth),
@@ -143,10 +95,17 @@ impl Walk<'_> {
             (keyword, Value::String(_)) if UNFOLLOWED.contains(&keyword) => {
                 Err(format!("uses `{keyword}`, which isn't followed"))
             }
-            (keyword, _) if DATA.contains(&keyword) => Ok(0),
+            ("pattern", Value::String(pattern)) => pattern_weight(pattern),
+            (keyword, _) if DATA.contains(&keyword) => Ok(count(value, EXPANDED_MAX + 1)),
             (keyword, Value::Object(table)) if TABLES.contains(&keyword) => {
+                let mut cost = 0_usize;
+                if keyword == "patternProperties" {
+                    for pattern in table.keys() {
+                        cost += pattern_weight(pattern)?;
+                    }
+                }
                 let each = table.iter().map(|(name, value)| (escaped(name), value));
-                self.each(each, &below, depth)
+                Ok(cost.saturating_add(self.each(each, &below, depth)?))
             }
             (_, Value::Array(items)) => {
                 let each = items.iter().enumerate().map(|(at, value)| (at.to_string(), value));
@@ -162,8 +121,8 @@ impl Walk<'_> {
         parts: impl Iterator<Item = (String, &'v Value)>,
         pointer: &str,
         depth: usize,
-    ) -> Result<u64, String> {
-        let mut cost = 0_u64;
+    ) -> Result<usize, String> {
+        let mut cost = 0_usize;
         for (name, part) in parts {
             cost =
                 cost.saturating_add(self.schema(part, &format!("{pointer}/{name}"), depth + 1)?);
@@ -171,7 +130,7 @@ impl Walk<'_> {
         Ok(cost)
     }
 
-    fn reference(&mut self, target: &str, from: &str, depth: usize) -> Result<u64, String> {
+    fn reference(&mut self, target: &str, from: &str, depth: usize) -> Result<usize, String> {
         let local = target.strip_prefix('#').filter(|it| it.is_empty() || it.starts_with('/'));
         let Some(pointer) = local.filter(|it| !it.contains('%')) else {
             return Err("refers to what isn't in it, and nothing is fetched".to_owned());

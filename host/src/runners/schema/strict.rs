@@ -1,23 +1,16 @@
-//! Looks at a JSON Schema that a client sent, before anything is made of it: size, depth, references.
+//! The strict way to vet a schema: only what every model and validator takes.
 //!
-//! Fetches nothing and follows no reference that could lead in a circle. Compiles nothing.
+//! Refuses circles of references. Fetches nothing and follows no reference that could lead in a circle. Compiles nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::{EXPANDED_MAX, SCHEMA_BYTES, Vetted, pattern_weight};
 use crate::contract::escape::clipped_line;
 
-/// Bytes of one schema as compact JSON: more would fill a model's window.
-const SCHEMA_BYTES: usize = 64 << 10;
 /// Values inside each other.
 const DEPTH: usize = 64;
-/// Values of a schema, references followed (T45): each is looked at for every value of a call.
-pub(super) const EXPANDED_MAX: usize = 4096;
-/// What a pattern counts for among a schema's values: compiled it takes as much room as many.
-const PATTERN_WEIGHT: usize = 128;
-/// Bytes of one pattern.
-const PATTERN_BYTES: usize = 1024;
 /// Longest word of a schema that a reason repeats, in bytes.
 const SHOWN: usize = 80;
 /// Dialects whose keywords mean here what they mean there.
@@ -28,16 +21,8 @@ const DIALECTS: [&str; 4] = [
     "http://json-schema.org/draft-07/schema#",
 ];
 
-/// A schema that may be compiled.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Vetted {
-    pub(super) schema: Map<String, Value>,
-    /// Its values, references followed.
-    pub(super) expanded: usize,
-}
-
 /// Vets a schema; the reason where it can't be used, as a fragment.
-pub(super) fn vet(schema: Value) -> Result<Vetted, String> {
+pub(in crate::runners) fn vet(schema: Value) -> Result<Vetted, String> {
     let Value::Object(mut schema) = schema else { return Err("is no object".to_owned()) };
     if let Some(dialect) = schema.remove("$schema")
         && !dialect.as_str().is_some_and(|it| DIALECTS.contains(&it))
@@ -94,13 +79,8 @@ impl Seen {
     }
 
     fn pattern(&mut self, text: &str) -> Result<(), String> {
-        self.part().values += PATTERN_WEIGHT;
-        match text.len() {
-            len if len > PATTERN_BYTES => {
-                Err(format!("has a pattern of {len} bytes; at most {PATTERN_BYTES} are taken"))
-            }
-            _ => Ok(()),
-        }
+        self.part().values += pattern_weight(text)?;
+        Ok(())
     }
 
     fn schema(&mut self, schema: &Value, depth: usize) -> Result<(), String> {
@@ -245,7 +225,7 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
 
