@@ -153,6 +153,24 @@ impl ToolInvocation {
         }
     }
 
+    /// A call that somebody makes, at the level they have.
+    pub fn of(
+        caller: CallerContext,
+        call_id: CallId,
+        tool_name: impl Into<String>,
+        arguments_json: impl Into<String>,
+    ) -> Self {
+        Self {
+            caller: caller.caller,
+            session_id: caller.session_id,
+            user_id: caller.user_id,
+            execution_user_id: caller.execution_user_id,
+            workspace: caller.workspace,
+            permission_level: caller.permission_level,
+            ..Self::new(call_id, tool_name, arguments_json)
+        }
+    }
+
     /// A call with nothing known of its caller, at the lowest level.
     pub fn new(
         call_id: CallId,

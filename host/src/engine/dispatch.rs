@@ -256,14 +256,7 @@ impl Shared {
 
 /// A call as far as its record needs it; arguments can be long.
 fn without_arguments(call: &ToolInvocation) -> ToolInvocation {
-    let mut shell = ToolInvocation::new(call.call_id.clone(), call.tool_name.clone(), "");
-    shell.caller.clone_from(&call.caller);
-    shell.session_id.clone_from(&call.session_id);
-    shell.user_id.clone_from(&call.user_id);
-    shell.execution_user_id.clone_from(&call.execution_user_id);
-    shell.workspace.clone_from(&call.workspace);
-    shell.permission_level = call.permission_level;
-    shell
+    ToolInvocation::of(call.context(), call.call_id.clone(), call.tool_name.clone(), "")
 }
 
 /// What a call is made within.

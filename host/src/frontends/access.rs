@@ -147,14 +147,8 @@ impl Access {
         mode: ApprovalMode,
         narrowed: &Narrowed,
     ) -> ToolInvocation {
-        let mut call = ToolInvocation::new(id, tool, arguments_json);
-        let context = self.context.clone();
-        call.caller = context.caller;
-        call.session_id = context.session_id;
-        call.user_id = context.user_id;
-        call.execution_user_id = context.execution_user_id;
-        call.workspace = context.workspace;
-        call.permission_level = narrow_level(context.permission_level, narrowed.level);
+        let mut call = ToolInvocation::of(self.context.clone(), id, tool, arguments_json);
+        call.permission_level = narrow_level(call.permission_level, narrowed.level);
         call.timeout = narrowed.timeout;
         call.approval_mode = mode;
         call.allowed_tools = self.allowed(host, &call.tool_name, narrowed.tools.as_deref());

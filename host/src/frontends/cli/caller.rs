@@ -73,14 +73,7 @@ impl Caller {
 
     /// A call of this caller.
     pub(super) fn call(&self, id: CallId, tool: String, arguments: String) -> ToolInvocation {
-        let mut call = ToolInvocation::new(id, tool, arguments);
-        let context = self.context.clone();
-        call.caller = context.caller;
-        call.session_id = context.session_id;
-        call.user_id = context.user_id;
-        call.execution_user_id = context.execution_user_id;
-        call.workspace = context.workspace;
-        call.permission_level = context.permission_level;
+        let mut call = ToolInvocation::of(self.context.clone(), id, tool, arguments);
         call.allowed_tools.clone_from(&self.tools);
         call.approval_mode = self.mode;
         call

@@ -12,8 +12,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use super::Shared;
 use super::problem::{Problem, unreadable};
@@ -45,10 +46,26 @@ impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Strict<T> {
             Problem::bad_request(format!("the body is not UTF-8 at byte {}", error.valid_up_to()))
         })?;
         let value = parse_value(text, usize::MAX).map_err(|error| unreadable(&error))?;
+        // See `Object`; this way costs nothing.
+        if !value.is_object() {
+            return Err(Problem::bad_request("the body must be a JSON object"));
+        }
         let read = T::deserialize(value).map_err(|error| {
             Problem::bad_request(format!("the body is not as described: {error}"))
         });
         Ok(Self(read?))
+    }
+}
+
+/// A JSON object inside a body: serde alone would read the members from an array, too, by their
+/// places.
+#[derive(Debug)]
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let members = Map::<String, Value>::deserialize(from)?;
+        T::deserialize(Value::Object(members)).map(Self).map_err(D::Error::custom)
     }
 }
 

@@ -146,7 +146,12 @@ pub(super) fn inspect(raw: &[u8]) -> Result<Incoming<'_>, Faulty> {
     if envelope.jsonrpc.as_deref() != Some("2.0") {
         return Err(Faulty::request(id, "expected `jsonrpc` to be `2.0`"));
     }
+    // By their places in an array they could be read as well, past whoever checks names.
+    let is_list = envelope.params.is_some_and(|raw| raw.get().starts_with('['));
     match (envelope.method.as_deref(), id) {
+        (Some(_), Some(id)) if is_list => {
+            Err(Faulty::params(&id, "`params` must be an object, not an array"))
+        }
         (Some(CALL), Some(id)) => {
             let params = call_params(&id, envelope.params)?;
             Ok(Incoming::Call(id, Box::new(params)))
@@ -154,7 +159,7 @@ pub(super) fn inspect(raw: &[u8]) -> Result<Incoming<'_>, Faulty> {
         (Some(method), Some(id)) => {
             Ok(Incoming::Request { id, initialize: method == "initialize" })
         }
-        (Some("notifications/cancelled"), None) => {
+        (Some("notifications/cancelled"), None) if !is_list => {
             let params = envelope.params.map(RawValue::get).unwrap_or_default();
             let params = serde_json::from_str::<CancelledNotificationParam>(params).ok();
             Ok(Incoming::Notification(params.and_then(|params| params.request_id)))

@@ -177,6 +177,10 @@ fn read(
     mut connection: Box<dyn ClientConnection>,
     text: &str,
 ) -> Result<Box<dyn ClientConnection>, Ended> {
+    // serde would read an array by the places of the fields.
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err(Some(Closing::new(4400, "no message: it is no JSON object".to_owned())));
+    }
     let message: ClientMessage = serde_json::from_str(text).map_err(|error| {
         let shown = clipped_line(&error.to_string(), REASON_MAX_LEN);
         Some(Closing::new(4400, format!("no message: {shown}")))

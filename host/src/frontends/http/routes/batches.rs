@@ -16,7 +16,7 @@ use crate::contract::result::ToolResult;
 use crate::frontends::access::Access;
 use crate::frontends::http::Shared;
 use crate::frontends::http::admit::Route;
-use crate::frontends::http::body::{Strict, json};
+use crate::frontends::http::body::{Object, Strict, json};
 use crate::frontends::http::problem::Problem;
 use crate::host::unique_ids;
 
@@ -30,7 +30,7 @@ pub(super) fn routes() -> [Route; 1] {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BatchBody {
-    calls: Vec<CallBody>,
+    calls: Vec<Object<CallBody>>,
 }
 
 /// A call whose id had to be another.
@@ -54,6 +54,7 @@ async fn batch(
     headers: HeaderMap,
     Strict(BatchBody { calls }): Strict<BatchBody>,
 ) -> Result<Response, Problem> {
+    let calls: Vec<_> = calls.into_iter().map(|Object(call)| call).collect();
     if calls.len() > CALLS_MAX {
         return Err(Problem::bad_request(format!("a batch has at most {CALLS_MAX} calls")));
     }

@@ -44,11 +44,21 @@ async fn js04_js05_what_is_no_json_is_refused() {
         "5",
         r#""{\"tool\":\"fake.echo\"}""#,
         r#"[{"tool":"fake.echo"}]"#,
+        r#"["fake.echo",{}]"#,
     ] {
         api.post_text("calls-a", "/v1/calls", body).await.is_problem(400, "the body");
     }
     let answer = api.post_text("calls-a", "/v1/calls", vec![b'{', b'"', 0xff, b'"']).await;
     answer.is_problem(400, "not UTF-8");
+}
+
+#[tokio::test]
+async fn an_array_is_no_object_also_inside_a_batch() {
+    let api = Api::new();
+    let batch = r#"{"calls":[["fake.echo",{}]]}"#;
+    api.post_text("calls-a", "/v1/batches", batch).await.is_problem(400, "expected a map");
+    let batch = r#"{"calls":[{"tool":"fake.echo"}]}"#;
+    api.post_text("calls-a", "/v1/batches", batch).await.is(200);
 }
 
 #[tokio::test]

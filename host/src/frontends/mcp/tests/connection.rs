@@ -129,6 +129,24 @@ async fn js08_arguments_that_are_no_object_are_refused_and_left_out_they_are_non
 }
 
 #[tokio::test]
+async fn params_in_an_array_are_read_by_nobody() {
+    let desk = Desk::new();
+    let mut client = desk.connect();
+    let meta = client.request(0, "x", json!({}))["params"]["_meta"].clone();
+    let params = json!(["fake_echo", {}, meta, null, null]);
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    client.line(&request.to_string()).await;
+    let answer = client.next().await;
+    assert_eq!(code(&answer), (&json!(1), -32602));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("not an array"), "{answer}");
+    assert_eq!(desk.runner.begun.load(Ordering::SeqCst), 0);
+    let request = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": []});
+    client.line(&request.to_string()).await;
+    assert_eq!(code(&client.next().await), (&json!(2), -32602));
+    is_alive(&mut client).await;
+}
+
+#[tokio::test]
 async fn js02_js04_what_of_arguments_reads_in_two_ways_never_runs() {
     let desk = Desk::new();
     let mut client = desk.connect();

@@ -40,6 +40,7 @@ async fn garbage_closes_with_a_code_and_a_reason() {
     for (message, code, words) in [
         (Message::Text("{".into()), 4400, "no message"),
         (Message::Text("[]".into()), 4400, "no message"),
+        (Message::Text(r#"["register","laptop",[]]"#.into()), 4400, "no JSON object"),
         (Message::Text(r#"{"type":"shell"}"#.into()), 4400, "no message"),
         (Message::Text("[".repeat(100_000).into()), 4400, "no message"),
         (Message::Text(r#"{"type":"result","requestId":"r"}"#.into()), 4400, "register"),
