@@ -5,36 +5,33 @@
 mod builder;
 mod given;
 mod grants;
+mod loading;
 mod setup;
 mod state;
 #[cfg(feature = "mcp")]
 mod upstream;
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use self::given::Given;
 use self::grants::OwnFolders;
+use self::loading::Loading;
 use self::state::State;
-use crate::config::{Builtins, TemplateError};
-use crate::contract::descriptor::ToolSource;
-use crate::contract::escape::clipped_line;
+use crate::config::TemplateError;
 use crate::contract::grants::GrantError;
 use crate::contract::ids::PluginName;
 use crate::contract::limits::LimitError;
 use crate::engine::{BreakerSettings, Engine, EngineParts, EngineSettings, SettingsError};
-use crate::events::{EventBus, EventKind, JournalError, unix_ms};
+use crate::events::{EventBus, JournalError, unix_ms};
 use crate::gate::approval::{ApprovalQueue, ApprovalSettings};
 use crate::gate::{Policy, PolicyError};
 use crate::host::{Host, HostParts};
-use crate::registry::{
-    Catalog, CatalogError, CodeStore, DiscoverError, LoadError, Loader, PluginFile, find_plugins,
-};
+use crate::registry::{Catalog, CatalogError, CodeStore, DiscoverError, LoadError, Loader};
 use crate::runners::client::{ClientSettings, Clients};
 use crate::runners::{OwnError, Router, Tools, add_own_tools};
-use crate::sandbox::{COMPONENT_MAX_LEN, EngineError, Sandbox};
+use crate::sandbox::{EngineError, Sandbox};
 use crate::storage::StorageError;
 
 pub use builder::HostBuilder;
@@ -304,108 +301,4 @@ fn open_code_store(folder: Option<&Path>) -> (Option<CodeStore>, Option<String>)
             (None, Some(error.to_string()))
         }
     }
-}
-
-struct Loading {
-    loader: Loader,
-    catalog: Catalog,
-    bus: EventBus,
-    given: Given,
-    failed: Vec<Failed>,
-}
-
-impl Loading {
-    fn add_all(&mut self, setup: &Setup) -> Result<(), StartError> {
-        if setup.builtins {
-            self.add_builtins(&setup.config.builtins)?;
-        }
-        let configured = setup.config.plugins.iter().filter_map(|plugin| {
-            let path = plugin.path.clone()?;
-            Some(PluginSource { name: Some(plugin.name.clone()), path })
-        });
-        for plugin in configured.chain(setup.plugins.iter().cloned()) {
-            self.add_source(&plugin)?;
-        }
-        Ok(())
-    }
-
-    #[cfg(feature = "builtins")]
-    fn add_builtins(&mut self, which: &Builtins) -> Result<(), StartError> {
-        for builtin in belljar_builtin::all().iter().filter(|it| which.includes(it.name)) {
-            let file = PluginFile {
-                bytes: Cow::Borrowed(builtin.wasm),
-                stem: builtin.name.to_owned(),
-                name: None,
-                source: ToolSource::Builtin,
-            };
-            self.add(&file).map_err(|source| StartError::Plugin {
-                path: format!("builtin {}", builtin.name),
-                source: Box::new(source),
-            })?;
-        }
-        Ok(())
-    }
-
-    #[cfg(not(feature = "builtins"))]
-    #[expect(clippy::unnecessary_wraps, reason = "the same shape as with builtins")]
-    #[expect(clippy::unused_self, reason = "the same shape as with builtins")]
-    fn add_builtins(&mut self, _which: &Builtins) -> Result<(), StartError> {
-        Ok(())
-    }
-
-    fn add_source(&mut self, source: &PluginSource) -> Result<(), StartError> {
-        let is_folder = source.path.is_dir();
-        for path in find_plugins(&source.path)? {
-            let name = if is_folder { None } else { source.name.clone() };
-            let Err(error) = self.add_file(&path, name) else { continue };
-            let path = clipped_line(&path.to_string_lossy(), 300);
-            self.bus.publish(None, || EventKind::PluginFailed {
-                source: path.clone(),
-                reason: error.to_string(),
-            });
-            if !is_folder {
-                return Err(StartError::Plugin { path, source: Box::new(error) });
-            }
-            self.failed.push(Failed { path, error });
-        }
-        Ok(())
-    }
-
-    fn add_file(&mut self, path: &Path, name: Option<PluginName>) -> Result<(), PluginError> {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let file = PluginFile {
-            bytes: Cow::Owned(read_bounded(path).map_err(PluginError::Read)?),
-            stem,
-            name,
-            source: ToolSource::Plugin,
-        };
-        self.add(&file)
-    }
-
-    fn add(&mut self, file: &PluginFile) -> Result<(), PluginError> {
-        let given = &self.given;
-        let plugin = self.loader.load(file, |name| given.of(name))?;
-        let name = plugin.identity.name.clone();
-        self.catalog.add(plugin)?;
-        let plugin = self.catalog.plugin(name.as_str());
-        self.bus.publish(None, || EventKind::PluginLoaded {
-            digest: crate::contract::ids::Digest::of(&file.bytes),
-            tools: plugin
-                .into_iter()
-                .flat_map(|plugin| &plugin.tools)
-                .map(|tool| tool.descriptor.id.clone())
-                .collect(),
-            plugin: name.clone(),
-        });
-        Ok(())
-    }
-}
-
-/// Reads a plugin file; one that is too large is read just far enough to be refused as such.
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    use std::io::Read as _;
-    let mut bytes = Vec::new();
-    let limit = COMPONENT_MAX_LEN as u64 + 1;
-    std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

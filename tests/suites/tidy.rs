@@ -24,7 +24,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rusqlite", &["storage/"]),
     ("toml", &["config/", "gate/tests"]),
     ("indicatif", &["frontends/cli/"]),
-    ("belljar_builtin", &["app.rs"]),
+    ("belljar_builtin", &["app.rs", "app/"]),
     ("axum", &["frontends/http/", "frontends/mcp/"]),
     ("tower_http", &["frontends/http/"]),
     ("hyper", &["frontends/http/"]),
