@@ -36,7 +36,9 @@ pub(super) fn create(folder: &Path, path: &Path) -> Result<(), StorageError> {
     }
 }
 
-/// Writes the tables, and makes them survive a power cut.
+/// Writes the tables, and makes them survive a power cut. The file is set to keep a write-ahead log
+/// while nobody else can see it: of two connections that set this at once, one would be told that the
+/// file is locked, for SQLite doesn't wait for a read lock that becomes a write lock.
 fn fill(path: &Path) -> Result<(), Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -46,5 +48,6 @@ fn fill(path: &Path) -> Result<(), Fault> {
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     schema::make(&mut connection)?;
+    open::keep_log(&connection)?;
     connection.close().map_err(|(_, error)| Fault::from(error))
 }

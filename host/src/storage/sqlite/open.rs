@@ -69,10 +69,15 @@ fn bare(path: &Path) -> Result<Connection, Fault> {
 
 /// Sets how a file of ours is written, which stays in the file.
 fn ready(connection: Connection) -> Result<Connection, Fault> {
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    keep_log(&connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "journal_size_limit", LOG_KEPT_BYTES)?;
     Ok(connection)
+}
+
+/// Has the file written by way of a write-ahead log, so that reading waits for no writing.
+pub(super) fn keep_log(connection: &Connection) -> Result<(), Fault> {
+    Ok(connection.pragma_update(None, "journal_mode", "WAL")?)
 }
 
 /// Makes folder and file where they aren't there, and refuses those that others can reach. An empty

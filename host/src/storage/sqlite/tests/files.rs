@@ -166,6 +166,18 @@ fn many_that_make_the_file_at_once_end_with_one_store() {
 }
 
 #[test]
+fn a_store_gets_its_name_with_its_way_of_writing_set() {
+    let (_folder, path) = place();
+    let folder = path.parent().unwrap();
+    std::fs::create_dir_all(folder).unwrap();
+    super::super::create::create(folder, &path).unwrap();
+    // SQLite's file format, "The Database Header": bytes 18 and 19 are 2 with a write-ahead log.
+    assert_eq!(std::fs::read(&path).unwrap()[18..20], [2, 2]);
+    let left: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
+    assert_eq!(left.len(), 1, "the unfinished store's own log is left: {left:?}");
+}
+
+#[test]
 fn a_store_that_was_being_made_when_its_process_went_is_in_nobodys_way() {
     let (_folder, path) = place();
     drop(with_request(&path));
