@@ -19,6 +19,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("wasmparser", &["sandbox/"]),
     ("clap", &["frontends/cli/"]),
     ("anyhow", &["app.rs", "main.rs", "frontends/cli/"]),
+    ("mimalloc", &["main.rs"]),
     ("tracing_subscriber", &["main.rs", "frontends/cli/"]),
     ("belljar_metadata", &["registry/", "config/", "frontends/cli/"]),
     ("rusqlite", &["storage/"]),

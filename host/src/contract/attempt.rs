@@ -39,6 +39,8 @@ pub struct Attempt {
     pub deadline_kind: LimitKind,
     /// Cancelled when nobody wants the answer any more.
     pub cancel: CancellationToken,
+    /// Whether whoever polls this attempt polls other calls beside it, which wait while it works.
+    pub shares_task: bool,
     /// Where the guest's words go.
     pub sink: Arc<dyn CallSink>,
     /// Who asked, for runners outside the sandbox; what runs inside knows its grants alone.

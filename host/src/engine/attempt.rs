@@ -32,6 +32,8 @@ pub(super) struct Plan<'a> {
     /// When the whole call must have ended.
     pub(super) due: Instant,
     pub(super) cancel: &'a CancellationToken,
+    /// Whether the call is one of several in one task.
+    pub(super) shares_task: bool,
     pub(super) sink: Arc<dyn CallSink>,
 }
 
@@ -53,6 +55,7 @@ impl Plan<'_> {
             deadline: (now + own.min(left)).into_std(),
             deadline_kind,
             cancel: self.cancel.clone(),
+            shares_task: self.shares_task,
             sink: self.sink,
             asked_by: asked_by(&self.prepared.tool.descriptor, self.call),
         }

@@ -112,7 +112,8 @@ async fn attempts(
         shared.bus.publish_for(&call.call_id, call.caller.as_deref(), || {
             EventKind::AttemptStarted { number }
         });
-        let plan = Plan { call, prepared, due, cancel, sink: open.sink() };
+        let shares_task = !open.slot.is_alone();
+        let plan = Plan { call, prepared, due, cancel, shares_task, sink: open.sink() };
         let end = shared.runner.run(&tool.id, plan.attempt(number)).await;
         let settling = Settling {
             call_id: &call.call_id,

@@ -3,13 +3,9 @@
 //! Three clocks bound it, all armed before the instance exists: fuel, the epoch inside running
 //! wasm, and a timer round the whole for the time a guest waits for the host.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 use wasmtime::component::ComponentExportIndex;
 
 use super::classify::{Phase, backtrace, classify, knows_fuel};
@@ -19,9 +15,8 @@ use super::compiled::Compiled;
 use super::entry::Entry;
 use super::facade::Sandbox;
 use super::permits::Permit;
-use super::reaper::Reaper;
+use super::running::{Guest, Report, Running};
 use super::store::{Access, Gathered, new_store};
-use super::ticker::Awake;
 use crate::contract::attempt::{Attempt, AttemptEnd, End, GuestFault, RunnerRefusal};
 use crate::contract::limits::LimitKind;
 use crate::contract::result::Usage;
@@ -30,8 +25,6 @@ use crate::contract::sink::Stream;
 /// How much later the outer timer is than the deadline, so that a guest caught in its own code ends
 /// there, where its usage is still known.
 const OUTER_GRACE: Duration = Duration::from_millis(2);
-/// How long an answer waits for an ended guest to be gone; one that is longer goes to the reaper.
-const END_PATIENCE: Duration = Duration::from_millis(20);
 
 /// A tool as the sandbox sees it: made once at load.
 #[derive(Debug, Clone)]
@@ -69,14 +62,6 @@ impl SandboxedTool {
     pub fn entry(&self) -> &Arc<Entry> {
         &self.entry
     }
-}
-
-/// What an attempt's future comes to.
-struct Report {
-    end: End,
-    fuel: Option<u64>,
-    peak_bytes: u64,
-    note: Option<String>,
 }
 
 /// Runs one attempt. Safe to drop at any await.
@@ -137,15 +122,10 @@ async fn run_within(
     // The guest ends by this one also when nobody waits for it any more.
     let ended = attempt.cancel.child_token();
     let within = Attempt { cancel: ended.clone(), ..attempt.clone() };
-    // Its state is large: boxed it is moved once, not at every step on its way into the task.
-    let guest = Box::pin(guest(sandbox.clone(), tool.clone(), within, gathered.clone()));
-    let mut running = Running {
-        guest: Some(tokio::spawn(measured(guest))),
-        ended,
-        held: Some((permit, sandbox.engine().ticker().keep_awake())),
-        gathered: gathered.clone(),
-        reaper: sandbox.reaper().clone(),
-    };
+    let held = (permit, sandbox.engine().ticker().keep_awake());
+    let guest = guest(sandbox.clone(), tool.clone(), within, gathered.clone());
+    let guest = Guest::begin(guest, &attempt).await;
+    let mut running = Running::new(guest, ended, held, &gathered, sandbox.reaper());
     let (report, polled) = outcome_of(&mut running, &attempt).await;
     drop(running);
     let host_wait = started.elapsed().saturating_sub(polled);
@@ -197,7 +177,7 @@ async fn outcome_of(running: &mut Running, attempt: &Attempt) -> (Report, Durati
         }
     };
     running.end().await;
-    (Report { end, fuel: None, peak_bytes: 0, note: None }, Duration::ZERO)
+    (Report::of(end), Duration::ZERO)
 }
 
 /// Everything that happens inside the sandbox, owning all that it needs.
@@ -262,81 +242,6 @@ fn speak(attempt: &Attempt, gathered: &Gathered, note: Option<String>) {
     for note in note.into_iter().chain(left_out) {
         attempt.sink.author_note(note);
     }
-}
-
-/// A guest that runs, as a task of its own: the answer is on time even where the guest holds its
-/// thread, in one long instruction or in the conversion of its result. Dropped before its end, it is
-/// ended, and keeps its permit with the reaper until it really has.
-struct Running {
-    guest: Option<JoinHandle<(Report, Duration)>>,
-    ended: CancellationToken,
-    held: Option<(Permit, Awake)>,
-    gathered: Gathered,
-    reaper: Reaper,
-}
-
-impl Running {
-    /// The report and the time the guest really took.
-    async fn join(&mut self) -> (Report, Duration) {
-        let Some(guest) = self.guest.as_mut() else { return std::future::pending().await };
-        let joined = guest.await;
-        self.guest = None;
-        joined.unwrap_or_else(|failed| {
-            tracing::error!("a sandbox task failed: {failed}");
-            let end = End::Host("belljar itself failed in this call; its log says how".to_owned());
-            (Report { end, fuel: None, peak_bytes: 0, note: None }, Duration::ZERO)
-        })
-    }
-
-    /// Ends the guest and gives it a moment, so that mostly nothing of it is left with the answer.
-    async fn end(&mut self) {
-        self.ended.cancel();
-        self.gathered.files.close();
-        if self.gathered.files.is_busy() {
-            return;
-        }
-        let Some(guest) = self.guest.as_mut() else { return };
-        guest.abort();
-        if tokio::time::timeout(END_PATIENCE, guest).await.is_ok() {
-            self.guest = None;
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.ended.cancel();
-        let files = self.gathered.files.clone();
-        files.close();
-        let guest = self.guest.take().filter(|guest| !guest.is_finished());
-        if guest.is_none() && !files.is_busy() {
-            return;
-        }
-        let held = self.held.take();
-        self.reaper.take(Box::pin(async move {
-            files.idle().await;
-            if let Some(guest) = guest {
-                guest.abort();
-                // Ended either way: cancelled, or with a report that nobody waits for.
-                drop(guest.await);
-            }
-            files.idle().await;
-            drop(held);
-        }));
-    }
-}
-
-/// Sums the time in which the guest is really polled; the rest it waits for the host.
-async fn measured(mut guest: Pin<Box<impl Future<Output = Report>>>) -> (Report, Duration) {
-    let mut polled = Duration::ZERO;
-    let report = std::future::poll_fn(|context| {
-        let began = Instant::now();
-        let state = guest.as_mut().poll(context);
-        polled += began.elapsed();
-        state
-    })
-    .await;
-    (report, polled)
 }
 
 fn millis(time: Duration) -> u64 {

@@ -16,6 +16,7 @@ mod fault;
 mod limiter;
 mod permits;
 mod reaper;
+mod running;
 mod state;
 mod stdio;
 mod store;

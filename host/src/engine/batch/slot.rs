@@ -28,6 +28,11 @@ impl Slot {
         Self(None)
     }
 
+    /// Whether no other call of its batch works while it does.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Awaits something outside of belljar, without the slot, and takes a slot again: then those
     /// that work come first, unless the call was cancelled and has no more to do.
     pub(crate) async fn aside<T>(&mut self, waiting: impl Future<Output = T>) -> T {

@@ -55,6 +55,11 @@ impl Flight {
         Ok(())
     }
 
+    /// Whether nothing is waited for beside at most one answer.
+    pub(super) fn is_last(&self) -> bool {
+        self.lock().open.len() <= 1
+    }
+
     /// It is answered.
     pub(super) fn answered(&self, id: &RequestId) {
         let mut state = self.lock();

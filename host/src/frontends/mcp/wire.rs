@@ -8,21 +8,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::flight::Flight;
 use super::message::{Faulty, Kind, read};
+use super::outlet::{Outlet, Turn};
 use super::settings::McpSettings;
 
 /// Requests that wait for `rmcp`.
 const WAITING_MAX: usize = 64;
-/// Answers that are written in one go.
-const TOGETHER_MAX: usize = 64;
 /// So much of a buffer is kept once a long line is through.
 const KEPT_BUFFER: usize = 64 << 10;
 /// How long the last answers may take to be written once all else is over.
@@ -31,7 +30,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// The connection, as `rmcp` has it.
 pub(super) struct Wire {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
-    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+    outgoing: Option<Outlet>,
     flight: Arc<Flight>,
     writer: Option<JoinHandle<()>>,
 }
@@ -51,7 +50,7 @@ impl Wire {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let (outgoing, answers) = mpsc::channel(settings.bounds.queued);
+        let (outgoing, writer) = Outlet::open(to, settings.bounds.queued, stop.clone());
         let (requests, incoming) = mpsc::channel(WAITING_MAX);
         let flight = Arc::new(Flight::new(settings.bounds.in_flight));
         let reader = Reader {
@@ -61,7 +60,6 @@ impl Wire {
             flight: Arc::clone(&flight),
             begun: false,
         };
-        let writer = tokio::spawn(write(to, answers, stop.clone()));
         tokio::spawn(reader.run(closing.clone(), stop.clone(), shutdown, settings.drain));
         Self { incoming, outgoing: Some(outgoing), flight, writer: Some(writer) }
     }
@@ -75,20 +73,17 @@ impl Transport<RoleServer> for Wire {
         item: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let (outgoing, flight) = (self.outgoing.clone(), Arc::clone(&self.flight));
+        let prepared = outgoing.map(|outgoing| prepare(outgoing, &item, &flight));
         async move {
-            let mut line = serde_json::to_vec(&item)?;
-            line.push(b'\n');
-            let outgoing = outgoing.ok_or(io::ErrorKind::NotConnected)?;
-            let sent = outgoing.send(line).await;
+            let sent = match prepared.ok_or(io::ErrorKind::NotConnected)?? {
+                Prepared::Written => true,
+                Prepared::Queued(outgoing, line, turn) => outgoing.send(line, turn).await,
+            };
             // Only now: an answer that nobody reads holds its place.
-            match &item {
-                ServerJsonRpcMessage::Response(response) => flight.answered(&response.id),
-                ServerJsonRpcMessage::Error(error) => {
-                    error.id.as_ref().into_iter().for_each(|id| flight.answered(id));
-                }
-                _ => {}
+            if let Some(id) = answered(&item) {
+                flight.answered(id);
             }
-            sent.map_err(|_closed| io::ErrorKind::BrokenPipe.into())
+            if sent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
         }
     }
 
@@ -116,30 +111,40 @@ impl Drop for Wire {
     }
 }
 
-/// Writes what is there in one go. A client that is gone stops the connection.
-async fn write<W>(mut to: W, mut answers: mpsc::Receiver<Vec<u8>>, stop: CancellationToken)
-where
-    W: AsyncWrite + Send + Unpin,
-{
-    let (mut lines, mut buffer) = (Vec::new(), Vec::new());
-    while answers.recv_many(&mut lines, TOGETHER_MAX).await > 0 {
-        for line in lines.drain(..) {
-            buffer.extend_from_slice(&line);
-        }
-        let written = to.write_all(&buffer).await;
-        if written.is_err() || to.flush().await.is_err() {
-            stop.cancel();
-            return;
-        }
-        buffer.clear();
-        buffer.shrink_to(KEPT_BUFFER);
+/// A message on its way out.
+enum Prepared {
+    Written,
+    Queued(Outlet, Vec<u8>, Turn),
+}
+
+/// Writes the only answer that is waited for at once; anything else gets its turn, and goes together
+/// with what else is ready by then.
+fn prepare(outgoing: Outlet, item: &ServerJsonRpcMessage, flight: &Flight) -> io::Result<Prepared> {
+    let mut line = serde_json::to_vec(item)?;
+    line.push(b'\n');
+    if answered(item).is_some() && flight.is_last() {
+        line = match outgoing.write_now(line) {
+            Ok(()) => return Ok(Prepared::Written),
+            Err(line) => line,
+        };
+    }
+    let turn = outgoing.turn();
+    Ok(Prepared::Queued(outgoing, line, turn))
+}
+
+/// The request that a message answers.
+fn answered(item: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    match item {
+        ServerJsonRpcMessage::Response(response) => Some(&response.id),
+        ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+        _ => None,
     }
 }
 
 struct Reader<R> {
     lines: Lines<R>,
     requests: mpsc::Sender<ClientJsonRpcMessage>,
-    outgoing: mpsc::Sender<Vec<u8>>,
+    outgoing: Outlet,
     flight: Arc<Flight>,
     /// Whether a request came yet. `rmcp` ends a connection that begins with anything else.
     begun: bool,
@@ -214,7 +219,7 @@ impl<R: AsyncRead + Send + Unpin> Reader<R> {
     }
 
     async fn refuse(&mut self, faulty: &Faulty) -> bool {
-        self.outgoing.send(faulty.to_line()).await.is_ok()
+        self.outgoing.send(faulty.to_line(), self.outgoing.turn()).await
     }
 }
 

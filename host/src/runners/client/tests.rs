@@ -134,6 +134,7 @@ impl Try {
             deadline: (Instant::now() + self.within).into_std(),
             deadline_kind: LimitKind::AttemptDeadline,
             cancel: self.cancel,
+            shares_task: false,
             sink: self.said,
             asked_by: Some(Box::new(by)),
         }

@@ -179,6 +179,7 @@ mod tests {
             deadline: Instant::now(),
             deadline_kind: LimitKind::AttemptDeadline,
             cancel: CancellationToken::new(),
+            shares_task: false,
             sink: Arc::clone(&heard) as _,
             asked_by: None,
         };
