@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::contract::arguments::ArgumentsError;
 use crate::contract::escape::clipped_line;
+use crate::contract::unfit::no_json;
 use crate::gate::approval::ApprovalError;
 use crate::storage::StorageError;
 
@@ -48,6 +49,10 @@ impl Problem {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail)
     }
 
+    pub(super) fn unavailable(detail: impl AsRef<str>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+    }
+
     /// For what is nobody's fault who asks.
     pub(super) fn fault() -> Self {
         let detail = "the host failed at this request; its log says more";
@@ -82,7 +87,9 @@ impl IntoResponse for Problem {
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if status == StatusCode::TOO_MANY_REQUESTS {
+        let is_for_now =
+            matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+        if is_for_now {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
@@ -106,7 +113,7 @@ pub(super) fn unreadable(error: &ArgumentsError) -> Problem {
             format!("the body names `{path}` twice, again at {position}: expected each key once")
         }
         ArgumentsError::Syntax { reason, position, .. } => {
-            format!("the body is not JSON: {reason} at {position}")
+            format!("the body is not JSON: {} at {position}", no_json(reason))
         }
         other => format!("the body can't be read: {other}"),
     })

@@ -16,8 +16,11 @@ use serde_json::{Map, Value, json};
 
 use super::approvals::{aside, id_of, shown};
 use super::{APPROVERS, route};
-use crate::contract::approval::{ApprovalDecision, ApprovalEntry, Approver, Channel};
+use crate::contract::approval::{
+    ApprovalDecision, ApprovalEntry, Approver, Channel, RememberedVerdict,
+};
 use crate::contract::ids::{ApprovalId, ToolId};
+use crate::contract::unfit::unfit;
 use crate::frontends::http::Shared;
 use crate::frontends::http::admit::Route;
 use crate::frontends::http::body::{Named, Strict, json as answer, present};
@@ -62,19 +65,19 @@ impl TryFrom<Map<String, Value>> for Decision {
             return Err(format!("`{name}` is null: leave it out"));
         }
         let decision = ApprovalDecision::deserialize(Value::Object(said));
-        decision.map(Self).map_err(|error| error.to_string())
+        decision.map(Self).map_err(|error| unfit("", &error.to_string()))
     }
 }
 
 /// Who answers, and for whom it may not.
 #[derive(Debug, Clone)]
-struct Answering {
-    approver: Approver,
+pub(super) struct Answering {
+    pub(super) approver: Approver,
     own_caller: Option<String>,
 }
 
 impl Answering {
-    fn new(shared: &Shared, speaker: &Speaker) -> Self {
+    pub(super) fn new(shared: &Shared, speaker: &Speaker) -> Self {
         let own_caller = speaker.caller().filter(|_| !shared.config.approvals.self_approval);
         Self {
             approver: Approver { name: speaker.name.clone(), channel: Channel::Http },
@@ -93,6 +96,23 @@ impl Answering {
         let gives = decision.admits() || matches!(decision, ApprovalDecision::Answer { .. });
         let Some(own) = self.own_caller.as_ref().filter(|_| gives) else { return Ok(()) };
         match queue.show(id)?.request.caller.caller {
+            Some(caller) if caller == *own => Err(ApprovalError::SelfApproval(caller)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Taking back a no lets calls through that it held up, so that it takes who could approve
+    /// them. Taking back a yes only narrows.
+    pub(super) fn check_forgetting(
+        &self,
+        queue: &ApprovalQueue,
+        id: &ApprovalId,
+    ) -> Result<(), ApprovalError> {
+        let Some(own) = &self.own_caller else { return Ok(()) };
+        let remembered = queue.remembered_list()?;
+        let its = remembered.into_iter().find(|it| it.id == *id);
+        let refuses = its.filter(|it| it.verdict == RememberedVerdict::Deny);
+        match refuses.and_then(|it| it.caller) {
             Some(caller) if caller == *own => Err(ApprovalError::SelfApproval(caller)),
             _ => Ok(()),
         }
