@@ -6,6 +6,8 @@
 /// What serde expects, by how its words begin, and the same for people.
 const EXPECTED: [(&str, &str); 18] = [
     ("string or map", "text or an object"),
+    // Before `str`, which it begins with.
+    ("struct", "an object"),
     ("a string", "text"),
     ("string", "text"),
     ("str", "text"),
@@ -13,7 +15,6 @@ const EXPECTED: [(&str, &str); 18] = [
     ("a character", "one character"),
     ("a map", "an object"),
     ("map", "an object"),
-    ("struct", "an object"),
     ("internally tagged enum", "an object"),
     ("adjacently tagged enum", "an object"),
     ("a sequence", "an array"),
@@ -60,7 +61,8 @@ pub fn unfit(path: &str, said: &str) -> String {
         return format!("{place} is {}", names(rest));
     }
     for wrong in ["invalid type: ", "invalid value: ", "invalid length "] {
-        if let Some((found, wanted)) = said.strip_prefix(wrong).and_then(|it| it.split_once(", expected "))
+        if let Some((found, wanted)) =
+            said.strip_prefix(wrong).and_then(|it| it.split_once(", expected "))
         {
             return format!("{place} is {}: expected {}", found_in_words(found), in_words(wanted));
         }
@@ -223,16 +225,31 @@ mod tests {
             (json!({"text": 5}), "`here` is a number: expected text"),
             (json!({"text": null}), "`here` is null: expected text"),
             (json!({"text": ["x"]}), "`here` is an array: expected text"),
-            (json!({"text": "", "number": -1}), "`here` is a number: expected a whole number of 0 or more"),
-            (json!({"text": "", "number": 1.5}), "`here` is a number: expected a whole number of 0 or more"),
-            (json!({"text": "", "number": "1"}), "`here` is text: expected a whole number of 0 or more"),
-            (json!({"text": "", "size": true}), "`here` is `true` or `false`: expected a whole number of 0 or more"),
+            (
+                json!({"text": "", "number": -1}),
+                "`here` is a number: expected a whole number of 0 or more",
+            ),
+            (
+                json!({"text": "", "number": 1.5}),
+                "`here` is a number: expected a whole number of 0 or more",
+            ),
+            (
+                json!({"text": "", "number": "1"}),
+                "`here` is text: expected a whole number of 0 or more",
+            ),
+            (
+                json!({"text": "", "size": true}),
+                "`here` is `true` or `false`: expected a whole number of 0 or more",
+            ),
             (json!({"text": "", "signed": "1"}), "`here` is text: expected a whole number"),
             (json!({"text": "", "part": {}}), "`here` is an object: expected a number"),
             (json!({"text": "", "list": {}}), "`here` is an object: expected an array"),
             (json!({"text": "", "list": [5]}), "`here` is a number: expected an object"),
             (json!({"text": "", "list": [{}]}), "`n` is missing in `here`"),
-            (json!({"text": "", "list": [{"n": 300}]}), "`here` is a number: expected a whole number of 0 or more"),
+            (
+                json!({"text": "", "list": [{"n": 300}]}),
+                "`here` is a number: expected a whole number of 0 or more",
+            ),
             (json!({"text": "", "map": []}), "`here` is an array: expected an object"),
             (json!({"text": "", "flag": "yes"}), "`here` is text: expected `true` or `false`"),
             (json!({"text": "", "choice": "two"}), "`here` is `two`: expected `one` or `other`"),
@@ -255,8 +272,14 @@ mod tests {
         assert_eq!(unfit(".", "missing field `x` at line 1 column 2"), "`x` is missing");
         assert_eq!(unfit("", "an id has 1 to 128 bytes"), "an id has 1 to 128 bytes");
         assert_eq!(unfit("id", "an id has 1 to 128 bytes"), "`id`: an id has 1 to 128 bytes");
-        assert_eq!(unfit("a", "invalid type: map, expected struct Secret"), "`a` is an object: expected an object");
-        assert_eq!(unfit("a", "invalid type: blob, expected Secret"), "`a` is something else: expected what the description says");
+        assert_eq!(
+            unfit("a", "invalid type: map, expected struct Secret"),
+            "`a` is an object: expected an object"
+        );
+        assert_eq!(
+            unfit("a", "invalid type: blob, expected Secret"),
+            "`a` is something else: expected what the description says"
+        );
         let words = "`wait` is no such number: expected a whole number of 0 or more";
         for said in ["invalid digit found in string", "number too large to fit in target type"] {
             assert_eq!(unfit("wait", said), words);
@@ -269,7 +292,12 @@ mod tests {
             let error = serde_json::from_str::<String>(text).unwrap_err().to_string();
             let reason = error.split(" at line").next().unwrap();
             let words = no_json(reason);
-            assert!(words.contains("half of a pair") || reason.starts_with("invalid escape") || reason.starts_with("EOF"), "{text}: {reason}");
+            assert!(
+                words.contains("half of a pair")
+                    || reason.starts_with("invalid escape")
+                    || reason.starts_with("EOF"),
+                "{text}: {reason}"
+            );
         }
         assert_eq!(no_json("expected value"), "expected value");
     }

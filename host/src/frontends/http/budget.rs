@@ -135,7 +135,7 @@ mod tests {
     fn all_bodies_together_are_bounded_and_those_of_one_token_by_half() {
         let budget = BodyBudget::new(8 << 20);
         let (one, other) = (budget.of_one(), budget.of_one());
-        let take = |token| budget.take(token, long(8 << 20));
+        let take = |token: &Arc<Semaphore>| budget.take(token, long(8 << 20));
         let held: Vec<_> = (0..16).map(|_| take(&one).unwrap()).collect();
         let refused = take(&one).unwrap_err().document();
         assert_eq!(refused["status"], 503, "{refused}");

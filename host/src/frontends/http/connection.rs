@@ -125,7 +125,36 @@ impl ConnectionPlace {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::Semaphore;
+
     use super::*;
+    use crate::frontends::http::budget::BodyBudget;
+
+    #[test]
+    fn one_token_has_at_most_half_of_the_connections() {
+        let places = Arc::new(Semaphore::new(1_024));
+        let connection = || {
+            let place = Arc::clone(&places).try_acquire_owned().unwrap();
+            ConnectionPlace::new(place, Strangers::default().enter())
+        };
+        let budget = BodyBudget::new(0);
+        let speaker = |name| Speaker::new(name, Vec::new(), None, &budget);
+        let (one, other) = (speaker("one"), speaker("other"));
+        let held: Vec<_> = (0..512).map(|_| connection()).collect();
+        for own in &held {
+            own.known(&one).unwrap();
+            own.known(&one).unwrap();
+            assert!(!own.is_strangers());
+        }
+        let next = connection();
+        assert_eq!(next.known(&one).unwrap_err().document()["status"], 429);
+        assert!(next.is_strangers());
+        next.known(&other).unwrap();
+        // A stream of events has a place elsewhere.
+        held[0].give_back();
+        connection().known(&one).unwrap();
+        assert_eq!(places.available_permits(), 1_024 - 512);
+    }
 
     #[test]
     fn where_there_are_too_many_strangers_the_oldest_goes() {

@@ -182,12 +182,7 @@ async fn place_of(places: &Arc<Semaphore>, strangers: &Strangers) -> Option<Owne
     }
 }
 
-async fn serve(
-    stream: TcpStream,
-    connection: Connection,
-    out: CancellationToken,
-    ends: Ends,
-) {
+async fn serve(stream: TcpStream, connection: Connection, out: CancellationToken, ends: Ends) {
     if let Err(error) = prepare(&stream) {
         tracing::debug!("a connection can't be used: {error}");
         return;
@@ -217,6 +212,10 @@ async fn serve(
                 served.as_mut().graceful_shutdown();
             }
             () = strangers_time.as_mut(), if place.is_strangers() => {
+                // It may have become one that is known while it was waited for.
+                if !place.is_strangers() {
+                    continue;
+                }
                 if had_last_words {
                     return;
                 }

@@ -48,7 +48,7 @@ pub(super) struct Speaker {
 }
 
 impl Speaker {
-    fn new(
+    pub(super) fn new(
         name: &str,
         roles: Vec<Role>,
         access: Option<Access>,
@@ -122,10 +122,14 @@ impl Tokens {
         Ok(Self { known, anonymous })
     }
 
+    /// All of them.
+    pub(super) fn speakers(&self) -> impl Iterator<Item = &Arc<Speaker>> {
+        self.known.iter().map(|(_, speaker)| speaker).chain(&self.anonymous)
+    }
+
     /// The callers for whom somebody can speak.
     pub(super) fn callers(&self) -> impl Iterator<Item = &str> {
-        let all = self.known.iter().map(|(_, speaker)| speaker).chain(&self.anonymous);
-        all.filter_map(|speaker| speaker.caller())
+        self.speakers().filter_map(|speaker| speaker.caller())
     }
 
     /// Who speaks, by the headers of the request.

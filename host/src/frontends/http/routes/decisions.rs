@@ -1,7 +1,7 @@
 //! Answers to requests, in the name of the token that gives them.
 //!
 //! Whether an answer may be given, and which comes first, is the queue's to say; here is only added
-//! that a token doesn't answer for the caller whose calls it makes.
+//! that a token doesn't answer for the caller whose calls it makes, nor takes back what refuses them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -74,14 +74,16 @@ impl TryFrom<Map<String, Value>> for Decision {
 pub(super) struct Answering {
     pub(super) approver: Approver,
     own_caller: Option<String>,
+    /// The operator says that it may.
+    approves_itself: bool,
 }
 
 impl Answering {
     pub(super) fn new(shared: &Shared, speaker: &Speaker) -> Self {
-        let own_caller = speaker.caller().filter(|_| !shared.config.approvals.self_approval);
         Self {
             approver: Approver { name: speaker.name.clone(), channel: Channel::Http },
-            own_caller: own_caller.map(str::to_owned),
+            own_caller: speaker.caller().map(str::to_owned),
+            approves_itself: shared.config.approvals.self_approval,
         }
     }
 
@@ -94,7 +96,8 @@ impl Answering {
         decision: &ApprovalDecision,
     ) -> Result<(), ApprovalError> {
         let gives = decision.admits() || matches!(decision, ApprovalDecision::Answer { .. });
-        let Some(own) = self.own_caller.as_ref().filter(|_| gives) else { return Ok(()) };
+        let own = self.own_caller.as_ref().filter(|_| gives && !self.approves_itself);
+        let Some(own) = own else { return Ok(()) };
         match queue.show(id)?.request.caller.caller {
             Some(caller) if caller == *own => Err(ApprovalError::SelfApproval(caller)),
             _ => Ok(()),
@@ -108,13 +111,18 @@ impl Answering {
         queue: &ApprovalQueue,
         id: &ApprovalId,
     ) -> Result<(), ApprovalError> {
-        let Some(own) = &self.own_caller else { return Ok(()) };
+        if self.approves_itself {
+            return Ok(());
+        }
         let remembered = queue.remembered_list()?;
         let its = remembered.into_iter().find(|it| it.id == *id);
         let refuses = its.filter(|it| it.verdict == RememberedVerdict::Deny);
-        match refuses.and_then(|it| it.caller) {
-            Some(caller) if caller == *own => Err(ApprovalError::SelfApproval(caller)),
-            _ => Ok(()),
+        // As where requests are answered, a caller is also who has its name.
+        let is_own =
+            |it: &String| self.own_caller.as_ref() == Some(it) || self.approver.name == *it;
+        match refuses.and_then(|it| it.caller).filter(is_own) {
+            Some(caller) => Err(ApprovalError::SelfApproval(caller)),
+            None => Ok(()),
         }
     }
 }
