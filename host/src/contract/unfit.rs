@@ -211,10 +211,9 @@ mod tests {
         Text(String),
     }
 
-    fn wrong<T: DeserializeOwned>(value: Value) -> String {
-        let text = value.to_string();
-        let read = serde_json::from_value::<T>(value.clone());
-        let said = read.err().unwrap_or_else(|| panic!("it fits: {text}")).to_string();
+    fn wrong<T: DeserializeOwned>(value: &Value) -> String {
+        let read = T::deserialize(value);
+        let said = read.err().unwrap_or_else(|| panic!("it fits: {value}")).to_string();
         unfit("here", &said)
     }
 
@@ -259,11 +258,11 @@ mod tests {
             (json!({"text": "", "tagged": {"kind": "x"}}), "`here` is `x`: expected `plain`"),
             (json!({"text": "", "either": {}}), "`here` has none of the forms that it can have"),
         ] {
-            assert_eq!(wrong::<Body>(body.clone()), words, "{body}");
+            assert_eq!(wrong::<Body>(&body), words, "{body}");
         }
-        let unknown = wrong::<Inner>(json!({"n": 1, "m": 2}));
+        let unknown = wrong::<Inner>(&json!({"n": 1, "m": 2}));
         assert_eq!(unknown, "unknown member `m`: expected `n`");
-        assert_eq!(wrong::<Body>(json!(5)), "`here` is a number: expected an object");
+        assert_eq!(wrong::<Body>(&json!(5)), "`here` is a number: expected an object");
     }
 
     #[test]

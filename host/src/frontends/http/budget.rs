@@ -144,7 +144,7 @@ mod tests {
         let (_, share) = budget.take(&budget.of_one(), long(SHORT_LEN)).unwrap();
         assert!(share.is_none(), "a short one needs no room");
         drop(others);
-        take(&other).unwrap();
+        assert!(take(&other).is_ok());
         drop(held);
     }
 
@@ -165,6 +165,6 @@ mod tests {
     #[test]
     fn the_longest_body_always_finds_room_where_nobody_else_is() {
         let budget = BodyBudget::new(1 << 30);
-        budget.take(&budget.of_one(), pieces(1)).unwrap();
+        assert!(budget.take(&budget.of_one(), pieces(1)).is_ok());
     }
 }
