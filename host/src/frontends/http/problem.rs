@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use crate::contract::arguments::ArgumentsError;
 use crate::contract::escape::clipped_line;
-use crate::contract::unfit::no_json;
 use crate::gate::approval::ApprovalError;
 use crate::storage::StorageError;
 
@@ -113,7 +112,7 @@ pub(super) fn unreadable(error: &ArgumentsError) -> Problem {
             format!("the body names `{path}` twice, again at {position}: expected each key once")
         }
         ArgumentsError::Syntax { reason, position, .. } => {
-            format!("the body is not JSON: {} at {position}", no_json(reason))
+            format!("the body is not JSON: {reason} at {position}")
         }
         other => format!("the body can't be read: {other}"),
     })

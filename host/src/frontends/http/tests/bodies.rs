@@ -219,7 +219,7 @@ async fn a_name_that_isnt_there_is_repeated_in_short() {
 async fn bodies_past_the_room_for_all_are_refused_for_now_and_short_ones_never() {
     let api = Api::new();
     let shared = &api.frontend.0;
-    let held: Vec<_> = (0..)
+    let held: Vec<_> = (0..10_000)
         .map_while(|_| {
             let body = Body::from(vec![b' '; SHORT_LEN + 1]);
             shared.bodies.take(&shared.bodies.of_one(), body).ok()
