@@ -165,6 +165,11 @@ pub enum HostMessage {
         /// Why, in one line.
         reason: String,
     },
+    /// What the client said was taken, and not as it may have meant it.
+    Warning {
+        /// What was made of it, in one line.
+        reason: String,
+    },
     /// Run a tool.
     Call(Box<ClientCall>),
     /// Nobody waits for a request any more; its result would be dropped.

@@ -19,3 +19,4 @@ pub mod normalise;
 pub mod outcome;
 pub mod result;
 pub mod sink;
+pub mod unfit;

@@ -52,12 +52,13 @@ pub fn wire_name(id: &ToolId) -> String {
 }
 
 /// What names that a person would confuse have in common (UTS 39), separators and case folded: one
-/// form by case (`FILES` is `files`), one by sight (`paypaI` is `paypal`). Two names that share
-/// either look alike.
-fn lookalike_forms(name: &str) -> [String; 2] {
+/// form by case (`FILES` is `files`), one by sight (`paypaI` is `paypal`), one with `1` for `i`
+/// (`f1les` is `files`, though UTS 39 has `1` for `l` alone). Two names that share any look alike.
+fn lookalike_forms(name: &str) -> [String; 3] {
     let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     // Whether `I` is an `i` or an `l` depends on which of the two steps is first.
-    [settled(&folded.to_ascii_lowercase()), settled(&folded)]
+    let lower = folded.to_ascii_lowercase();
+    [settled(&lower), settled(&folded), settled(&lower.replace('1', "i"))]
 }
 
 /// The skeleton in one case, twice: what the first round lowers (`0` became `O`) has a skeleton of
@@ -212,6 +213,8 @@ mod tests {
             ("c0dec", "CODEC"),
             ("files", "FILES"),
             ("files", "fi1es"),
+            ("files", "f1les"),
+            ("f1les", "FILES"),
             ("modern", "modem"),
         ] {
             let mut names = Names::default();
@@ -225,7 +228,7 @@ mod tests {
     fn a_lookalike_form_is_its_own() {
         for c in ('0'..='9').chain('A'..='Z').chain('a'..='z') {
             for form in lookalike_forms(&c.to_string()) {
-                assert_eq!(lookalike_forms(&form), [form.clone(), form], "{c}");
+                assert_eq!(lookalike_forms(&form), [form.clone(), form.clone(), form], "{c}");
             }
         }
     }

@@ -57,7 +57,7 @@ pub enum ArgumentsError {
     /// It is no JSON.
     #[error("arguments are not JSON: {reason} at {position}{}", inside(path))]
     Syntax {
-        /// What is wrong, in the words of the JSON library.
+        /// What is wrong, mostly in the words of the JSON library.
         reason: String,
         /// The innermost value that holds the fault; empty for the root.
         path: String,

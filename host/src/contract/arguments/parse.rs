@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::error::{ArgumentsError, Position};
 use super::walk::{Fault, Node, Walk};
 use crate::contract::limits::{LimitKind, Limits};
+use crate::contract::unfit::no_json;
 
 /// What is read at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +97,7 @@ fn blame(walk: &Walk, raw: &str, error: &serde_json::Error) -> ArgumentsError {
         Fault::Syntax => {
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or_default();
-            ArgumentsError::Syntax { reason: reason.to_owned(), path, position }
+            ArgumentsError::Syntax { reason: no_json(reason).to_owned(), path, position }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Who gets to a route: a known speaker with a role that the route asks for, in one of its places.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{Request, State};
 use axum::http::Method;
@@ -8,8 +8,13 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::MethodRouter;
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use super::Shared;
+use super::budget::BodyShare;
+use super::connection::ConnectionPlace;
 use super::doors::Peer;
+use super::guarded::guarded;
 use super::problem::Problem;
 use super::tokens::{AT_ONCE, Speaker};
 use crate::config::Role;
@@ -61,25 +66,60 @@ pub(super) async fn callers(
     within_a_place(&shared, request, Some(&[Role::Caller]), next).await
 }
 
+/// A request's place among those of its token, and its share of the room for bodies. Clones are the
+/// same place: it is free when the last is gone.
+#[derive(Debug, Clone)]
+pub(super) struct RequestPlace(Arc<Place>);
+
+#[derive(Debug)]
+struct Place {
+    request: Mutex<Option<OwnedSemaphorePermit>>,
+    body: Option<Arc<BodyShare>>,
+}
+
+impl RequestPlace {
+    /// Frees the place of a request whose answer has one of its own.
+    pub(super) fn give_back(&self) {
+        drop(self.0.request.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// The room that its body takes, for what outlives its answer.
+    pub(super) fn body(&self) -> Option<Arc<BodyShare>> {
+        self.0.body.clone()
+    }
+}
+
+/// Holds a place until the answer is through: to its last byte, or until nobody takes it any more.
 async fn within_a_place(
     shared: &Shared,
-    mut request: Request,
+    request: Request,
     roles: Option<&[Role]>,
     next: Next,
 ) -> Response {
-    let speaker = match speaker(shared, &request, roles) {
-        Ok(speaker) => speaker,
-        Err(problem) => return problem.into_response(),
-    };
-    let Ok(_place) = speaker.places.try_acquire() else {
-        let detail = format!("{AT_ONCE} requests of this token are being answered already");
-        return Problem::too_many(detail).into_response();
-    };
-    if let Some(access) = speaker.access.as_ref().filter(|_| speaker.is_any(&[Role::Caller])) {
-        request.extensions_mut().insert(Arc::clone(access));
+    match placed(shared, request, roles) {
+        Ok((request, place)) => guarded(next.run(request).await, place),
+        Err(problem) => problem.into_response(),
     }
-    request.extensions_mut().insert(Arc::clone(&speaker));
-    next.run(request).await
+}
+
+fn placed(
+    shared: &Shared,
+    request: Request,
+    roles: Option<&[Role]>,
+) -> Result<(Request, RequestPlace), Problem> {
+    let speaker = speaker(shared, &request, roles)?;
+    let place = Arc::clone(&speaker.places).try_acquire_owned().map_err(|_full| {
+        Problem::too_many(format!("{AT_ONCE} requests of this token are being answered already"))
+    })?;
+    let (mut parts, body) = request.into_parts();
+    let (body, share) = shared.bodies.take(&speaker.bodies, body)?;
+    let place = RequestPlace(Arc::new(Place { request: Mutex::new(Some(place)), body: share }));
+    if let Some(access) = speaker.access.as_ref().filter(|_| speaker.is_any(&[Role::Caller])) {
+        parts.extensions.insert(Arc::clone(access));
+    }
+    parts.extensions.insert(speaker);
+    parts.extensions.insert(place.clone());
+    Ok((Request::from_parts(parts, body), place))
 }
 
 fn speaker(
@@ -88,6 +128,9 @@ fn speaker(
     roles: Option<&[Role]>,
 ) -> Result<Arc<Speaker>, Problem> {
     let speaker = shared.tokens.speaker(request.headers(), Peer::is_loopback(request))?;
+    if let Some(connection) = request.extensions().get::<ConnectionPlace>() {
+        connection.known(&speaker)?;
+    }
     match roles {
         Some(roles) if !speaker.is_any(roles) => {
             let named: Vec<_> = roles.iter().map(|role| format!("`{}`", word(*role))).collect();

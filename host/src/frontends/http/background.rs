@@ -11,9 +11,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::budget::BodyShare;
 use super::problem::Problem;
 use crate::contract::ids::CallId;
 use crate::contract::invocation::ToolInvocation;
+use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
 use crate::host::Host;
 use axum::http::StatusCode;
@@ -68,17 +70,31 @@ impl Background {
         host: &Host,
         call: ToolInvocation,
         cancel: CancellationToken,
+        body: Option<Arc<BodyShare>>,
     ) -> Result<(), Problem> {
         let key = (call.caller.clone(), call.call_id.clone());
+        let (host, stop) = (host.clone(), cancel.clone());
+        self.run(key, cancel, async move {
+            // Its arguments take the room of the body until it ends.
+            let _body = body;
+            host.call_with(call, stop).await
+        })
+    }
+
+    fn run(
+        &self,
+        key: Key,
+        cancel: CancellationToken,
+        call: impl Future<Output = ToolResult> + Send + 'static,
+    ) -> Result<(), Problem> {
         let (told, result) = watch::channel(None);
-        self.hold(&key, Held { result, cancel: cancel.clone(), ended: None })?;
-        let (held, host) = (Arc::clone(&self.held), host.clone());
+        self.hold(&key, Held { result, cancel, ended: None })?;
+        let ending = Ending { held: Arc::clone(&self.held), key, told };
         self.tasks.spawn(async move {
-            let mut result = host.call_with(call, cancel).await;
+            let mut result = call.await;
             // They are kept elsewhere, by address.
             result.attachments.iter_mut().for_each(|it| it.bytes = Vec::new());
-            ended(&held, &key, size(&result));
-            told.send_replace(Some(Arc::new(result)));
+            ending.with(result);
         });
         Ok(())
     }
@@ -119,6 +135,35 @@ impl Background {
     pub(super) async fn idle(&self) {
         self.tasks.close();
         self.tasks.wait().await;
+    }
+}
+
+/// The end of a call, which comes also where its task panics or is dropped: nothing may stay
+/// "running" that runs no longer.
+struct Ending {
+    held: Arc<Mutex<HashMap<Key, Held>>>,
+    key: Key,
+    told: watch::Sender<Option<Arc<ToolResult>>>,
+}
+
+impl Ending {
+    fn with(&self, result: ToolResult) {
+        ended(&self.held, &self.key, size(&result));
+        self.told.send_replace(Some(Arc::new(result)));
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if self.told.borrow().is_some() {
+            return;
+        }
+        tracing::error!("the background call {} was lost in the host", self.key.1);
+        let lost = "belljar itself failed at this call; its log says more";
+        let mut result = ToolResult::refused(self.key.1.clone(), Outcome::HostFault, lost);
+        // It may have got far.
+        result.executed = Executed::Maybe;
+        self.with(result);
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Repairs nothing: what isn't as described is refused in one sentence.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +14,14 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
 
 use super::Shared;
 use super::problem::{Problem, unreadable};
 use crate::contract::arguments::parse_value;
+use crate::contract::unfit::unfit;
 
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -50,8 +53,9 @@ impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Strict<T> {
         if !value.is_object() {
             return Err(Problem::bad_request("the body must be a JSON object"));
         }
-        let read = T::deserialize(value).map_err(|error| {
-            Problem::bad_request(format!("the body is not as described: {error}"))
+        let read = serde_path_to_error::deserialize(value).map_err(|error| {
+            let why = unfit(&error.path().to_string(), &error.inner().to_string());
+            Problem::bad_request(format!("the body is not as described: {why}"))
         });
         Ok(Self(read?))
     }
@@ -62,10 +66,24 @@ impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Strict<T> {
 #[derive(Debug)]
 pub(super) struct Object<T>(pub(super) T);
 
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let members = Map::<String, Value>::deserialize(from)?;
-        T::deserialize(Value::Object(members)).map(Self).map_err(D::Error::custom)
+        from.deserialize_map(Members(PhantomData)).map(Self)
+    }
+}
+
+/// Takes an object and nothing else.
+struct Members<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(members))
     }
 }
 
@@ -110,7 +128,13 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<Shared>> for Asked<T> {
         let read = Query::<T>::try_from_uri(&parts.uri);
         let Query(read) = read.map_err(|error| {
             use std::error::Error as _;
-            let why = error.source().map(ToString::to_string).unwrap_or_default();
+            let said = error.source().map(ToString::to_string).unwrap_or_default();
+            // What is wrong with one parameter comes behind its name.
+            let (name, said) = match said.split_once(": ") {
+                Some((name, said)) if !name.contains(' ') => (name, said),
+                _ => ("", said.as_str()),
+            };
+            let why = unfit(name, said);
             Problem::bad_request(format!("the query is not as described: {why}"))
         })?;
         Ok(Self(read))

@@ -19,6 +19,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use self::carry::carry;
+use super::admit::RequestPlace;
 use crate::contract::client::CLIENT_PROTOCOL;
 use crate::engine::ports::{ClientError, ClientGateway};
 use crate::frontends::access::Access;
@@ -74,6 +75,7 @@ fn routes_with(
 async fn upgrade(
     State(door): State<Door>,
     access: Option<Extension<Arc<Access>>>,
+    place: Option<Extension<RequestPlace>>,
     socket: WebSocketUpgrade,
 ) -> Response {
     let Some(Extension(access)) = access else {
@@ -89,7 +91,11 @@ async fn upgrade(
     }
     match door.gateway.connect(access.context()) {
         Ok(connected) => {
-            socket.on_upgrade(move |socket| carry(socket, connected, door.closing, door.patience))
+            socket.on_upgrade(async move |socket| {
+                carry(socket, connected, door.closing, door.patience).await;
+                // The request isn't through before its connection is.
+                drop(place);
+            })
         }
         Err(error) => {
             let status = match error {

@@ -6,15 +6,19 @@
 mod admit;
 mod background;
 mod body;
+mod budget;
 pub mod client;
+mod connection;
 mod doors;
 mod error;
+mod guarded;
 mod hub;
 mod lane;
 mod openapi;
 mod problem;
 mod routes;
 mod server;
+mod stream;
 mod tokens;
 
 use std::net::SocketAddr;
@@ -35,6 +39,7 @@ pub use self::error::HttpError;
 pub use axum::Router;
 
 use self::background::Background;
+use self::budget::BodyBudget;
 use self::doors::Doors;
 use self::hub::EventHub;
 use self::problem::Problem;
@@ -82,6 +87,8 @@ struct Shared {
     exports: Arc<Semaphore>,
     /// Bytes of a body.
     body_max: usize,
+    /// Bytes of all bodies.
+    bodies: BodyBudget,
     description: Bytes,
     /// Streams end now.
     closing: CancellationToken,
@@ -116,14 +123,17 @@ impl HttpFrontend {
     /// A token that can't be had, and a caller or a set of tools that isn't there.
     pub fn new(parts: HttpParts) -> Result<Self, HttpError> {
         let HttpParts { host, config, local, expose } = parts;
-        let tokens = Tokens::read(&config, &host, expose.as_deref())?;
+        let body_max = body_max(&host);
+        let bodies = BodyBudget::new(body_max);
+        let tokens = Tokens::read(&config, &host, expose.as_deref(), &bodies)?;
         // What is too short to be looked for is told of where the audit log is opened.
         let (redactor, _findings) = redactor(&config);
         let closing = CancellationToken::new();
         let hub = EventHub::start(&host, tokens.callers(), redactor.clone(), closing.clone());
         Ok(Self(Arc::new(Shared {
             doors: Doors::new(local, &config.serve),
-            body_max: body_max(&host),
+            body_max,
+            bodies,
             audit: audit_folder(&config),
             exports: Arc::new(Semaphore::new(EXPORTS_AT_ONCE)),
             description: openapi::description()?,

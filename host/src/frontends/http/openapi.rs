@@ -25,16 +25,18 @@ const ALL: [(u16, &str); 3] = [
     (403, "The header `Host` or `Origin` is not one of this server's, or the token lacks a role."),
     (500, "The host failed."),
 ];
-/// What those can answer that need a token.
+/// What those can answer that need a token, or have one: any request can be the first on one
+/// connection too many.
 const WITH_TOKEN: [(u16, &str); 2] = [
     (401, "There is no token, or it is none that is known here."),
     (429, "Too much at once, by a bound that `detail` names."),
 ];
 /// What those can answer that read a body.
-const WITH_BODY: [(u16, &str); 3] = [
+const WITH_BODY: [(u16, &str); 4] = [
     (408, "The body didn't arrive in time."),
     (413, "The body is too long."),
     (415, "The body is not `application/json`."),
+    (503, "The bodies of other requests take all the room that there is for them."),
 ];
 
 /// The document.

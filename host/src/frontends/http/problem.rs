@@ -48,6 +48,10 @@ impl Problem {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail)
     }
 
+    pub(super) fn unavailable(detail: impl AsRef<str>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+    }
+
     /// For what is nobody's fault who asks.
     pub(super) fn fault() -> Self {
         let detail = "the host failed at this request; its log says more";
@@ -82,7 +86,9 @@ impl IntoResponse for Problem {
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if status == StatusCode::TOO_MANY_REQUESTS {
+        let is_for_now =
+            matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+        if is_for_now {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

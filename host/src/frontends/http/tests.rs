@@ -10,4 +10,5 @@ mod doors;
 mod events;
 mod kit;
 mod narrowing;
+mod places;
 mod sockets;

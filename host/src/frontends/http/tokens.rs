@@ -9,8 +9,11 @@ use axum::http::{HeaderMap, StatusCode};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 
+use super::budget::BodyBudget;
 use super::error::HttpError;
+use super::hub::STREAMS_MAX;
 use super::problem::Problem;
+use super::server::CONNECTIONS_MAX;
 use crate::config::{Config, Role, TokenOrigin, TokenSettings};
 use crate::contract::ids::Digest;
 use crate::frontends::access::Access;
@@ -18,6 +21,10 @@ use crate::host::Host;
 
 /// Requests of one token that are answered at once.
 pub(super) const AT_ONCE: usize = 256;
+/// Streams of events of one token that are open at once: half of all.
+pub(super) const STREAMS_OF_ONE: usize = STREAMS_MAX / 2;
+/// Connections of one token that are open at once, beside streams of events: half of all.
+pub(super) const CONNECTIONS_OF_ONE: usize = CONNECTIONS_MAX / 2;
 /// The name of whoever has no token.
 const ANONYMOUS: &str = "anonymous";
 
@@ -30,14 +37,32 @@ pub(super) struct Speaker {
     pub(super) roles: Vec<Role>,
     /// Whom it calls for; always there with the role `Caller`.
     pub(super) access: Option<Arc<Access>>,
-    /// Places for its requests.
+    /// Places for its requests, each until its answer is through.
     pub(super) places: Arc<Semaphore>,
+    /// Places for its streams of events.
+    pub(super) streams: Arc<Semaphore>,
+    /// Places for its connections.
+    pub(super) connections: Arc<Semaphore>,
+    /// Room for the bodies of its requests.
+    pub(super) bodies: Arc<Semaphore>,
 }
 
 impl Speaker {
-    fn new(name: &str, roles: Vec<Role>, access: Option<Access>) -> Arc<Self> {
-        let places = Arc::new(Semaphore::new(AT_ONCE));
-        Arc::new(Self { name: name.to_owned(), roles, access: access.map(Arc::new), places })
+    pub(super) fn new(
+        name: &str,
+        roles: Vec<Role>,
+        access: Option<Access>,
+        budget: &BodyBudget,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            roles,
+            access: access.map(Arc::new),
+            places: Arc::new(Semaphore::new(AT_ONCE)),
+            streams: Arc::new(Semaphore::new(STREAMS_OF_ONE)),
+            connections: Arc::new(Semaphore::new(CONNECTIONS_OF_ONE)),
+            bodies: budget.of_one(),
+        })
     }
 
     /// Whether it has one of these roles.
@@ -70,6 +95,7 @@ impl Tokens {
         config: &Config,
         host: &Host,
         expose: Option<&[String]>,
+        budget: &BodyBudget,
     ) -> Result<Self, HttpError> {
         let access = |caller: &str, own: Option<&[String]>| {
             let mut access = Access::new(config, caller)?;
@@ -86,19 +112,24 @@ impl Tokens {
             }
             let calls_for = token.caller.as_deref();
             let access = calls_for.map(|it| access(it, token.expose.as_deref())).transpose()?;
-            known.push((digest, Speaker::new(&token.name, token.roles.clone(), access)));
+            let speaker = Speaker::new(&token.name, token.roles.clone(), access, budget);
+            known.push((digest, speaker));
         }
         let anonymous = config.serve.anonymous.as_deref().map(|caller| access(caller, None));
         let anonymous = anonymous.transpose()?;
-        let anonymous =
-            anonymous.map(|access| Speaker::new(ANONYMOUS, vec![Role::Caller], Some(access)));
+        let anonymous = anonymous
+            .map(|access| Speaker::new(ANONYMOUS, vec![Role::Caller], Some(access), budget));
         Ok(Self { known, anonymous })
+    }
+
+    /// All of them.
+    pub(super) fn speakers(&self) -> impl Iterator<Item = &Arc<Speaker>> {
+        self.known.iter().map(|(_, speaker)| speaker).chain(&self.anonymous)
     }
 
     /// The callers for whom somebody can speak.
     pub(super) fn callers(&self) -> impl Iterator<Item = &str> {
-        let all = self.known.iter().map(|(_, speaker)| speaker).chain(&self.anonymous);
-        all.filter_map(|speaker| speaker.caller())
+        self.speakers().filter_map(|speaker| speaker.caller())
     }
 
     /// Who speaks, by the headers of the request.

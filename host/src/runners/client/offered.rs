@@ -17,6 +17,7 @@ use crate::contract::escape::clipped_line;
 use crate::contract::grants::{Grants, ToolGrants};
 use crate::contract::ids::{Digest, PluginName, ToolId, ToolName};
 use crate::contract::limits::Limits;
+use crate::contract::unfit::unfit;
 use crate::engine::ports::FoundTool;
 use crate::registry::wire_name;
 use crate::runners::schema::{SchemaCheck, vet};
@@ -57,8 +58,9 @@ impl Offering<'_> {
     }
 
     fn read(&self, said: &Value) -> Result<ClientTool, String> {
+        check_objects(said)?;
         let offered: OfferedTool = serde_json::from_value(said.clone())
-            .map_err(|error| format!("it can't be read: {error}"))?;
+            .map_err(|error| format!("it can't be read: {}", unfit("", &error.to_string())))?;
         check_words(&offered)?;
         let id = ToolId { plugin: self.client.clone(), tool: tool_name(&offered.name)? };
         let input = vet(offered.input_schema).map_err(|why| format!("its input schema {why}"))?;
@@ -122,6 +124,19 @@ pub(in crate::runners) fn tool_name(name: &str) -> Result<ToolName, String> {
          or a space, and to begin with a letter"
             .to_owned()
     })
+}
+
+/// serde would read an array by the places of the fields.
+fn check_objects(said: &Value) -> Result<(), String> {
+    if !said.is_object() {
+        return Err("it is no JSON object".to_owned());
+    }
+    for part in ["annotations", "mcp"] {
+        if said.get(part).is_some_and(Value::is_array) {
+            return Err(format!("its `{part}` is an array: expected an object"));
+        }
+    }
+    Ok(())
 }
 
 fn check_words(offered: &OfferedTool) -> Result<(), String> {

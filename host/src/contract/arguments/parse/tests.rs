@@ -112,6 +112,7 @@ fn lone_surrogates_are_refused_with_their_place() {
         let error = parse(raw, BOUNDS).unwrap_err();
         let ArgumentsError::Syntax { path, position, .. } = &error else { panic!("{error}") };
         assert_eq!(path, "/a");
+        assert!(error.to_string().contains("is half of a pair"), "{error}");
         assert!((6..raw.len()).contains(&position.offset), "{error}");
     }
 }

@@ -86,3 +86,16 @@ fn what_a_result_holds_is_about_twice_its_text() {
     let result = ToolResult::new("c".parse().unwrap(), Outcome::Success, "12345");
     assert_eq!(size(&result), 10);
 }
+
+#[tokio::test]
+async fn a_call_whose_task_panics_has_ended_by_the_hosts_fault() {
+    let (background, key) = (Background::default(), key("a", 0));
+    let call = async { panic!("a fault of the host's own") };
+    background.run(key.clone(), CancellationToken::new(), call).unwrap();
+    let mut found = background.find(Some("a"), &key.1).unwrap();
+    let result = found.result.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+    assert_eq!(result.outcome, Outcome::HostFault);
+    assert_eq!(result.executed, Executed::Maybe);
+    background.idle().await;
+    assert!(lock(&background.held)[&key].ended.is_some(), "it takes no place of those that run");
+}

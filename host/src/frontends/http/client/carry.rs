@@ -3,16 +3,23 @@
 //! Knows no tool and no call. Everything it waits for has a bound.
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::Patience;
 use crate::contract::client::{ClientMessage, HostMessage};
 use crate::contract::escape::{clipped_line, cut};
+use crate::contract::invocation::PermissionLevel;
+use crate::contract::unfit::unfit;
 use crate::engine::ports::{ClientConnection, ClientError, Connected};
 
 /// Bytes of a close frame's reason (RFC 6455, section 5.5: 125 with the code).
 const REASON_MAX_LEN: usize = 123;
+
+/// Bytes of a level that is repeated.
+const LEVEL_MAX_LEN: usize = 60;
 
 /// Bytes of a message that is read where it came.
 const SHORT_MAX_LEN: usize = 64 << 10;
@@ -98,9 +105,12 @@ async fn talk(socket: &mut WebSocket, connected: Connected, patience: Patience) 
         let went = match next {
             Next::Send(message) => send(socket, message, patience).await,
             Next::Hear(message) => match hear(connection, message).await {
-                Ok(heard) => {
+                Ok((heard, warning)) => {
                     connection = heard;
-                    Ok(())
+                    match warning {
+                        Some(warning) => send(socket, text(&warning), patience).await,
+                        None => Ok(()),
+                    }
                 }
                 Err(ended) => return say_refused(socket, ended, patience).await,
             },
@@ -152,18 +162,18 @@ fn text(message: &HostMessage) -> Message {
     Message::Text(serde_json::to_string(message).unwrap_or_default().into())
 }
 
+/// A connection that goes on, and what its client is told of what it said.
+type Heard = (Box<dyn ClientConnection>, Option<HostMessage>);
+
 /// Hears one message and gives the connection back, where it goes on.
-async fn hear(
-    connection: Box<dyn ClientConnection>,
-    message: Message,
-) -> Result<Box<dyn ClientConnection>, Ended> {
+async fn hear(connection: Box<dyn ClientConnection>, message: Message) -> Result<Heard, Ended> {
     let text = match message {
         Message::Text(text) => text,
         Message::Binary(_) => {
             return Err(Some(Closing::new(1003, "messages are JSON text, not binary")));
         }
         Message::Close(_) => return Err(None),
-        Message::Ping(_) | Message::Pong(_) => return Ok(connection),
+        Message::Ping(_) | Message::Pong(_) => return Ok((connection, None)),
     };
     // What takes long to read, or to compile, would hold up whoever shares the thread.
     if connection.is_registered() && text.len() <= SHORT_MAX_LEN {
@@ -173,25 +183,49 @@ async fn hear(
     read.unwrap_or_else(|_panic| Err(Some(Closing::new(1011, "belljar itself failed"))))
 }
 
-fn read(
-    mut connection: Box<dyn ClientConnection>,
-    text: &str,
-) -> Result<Box<dyn ClientConnection>, Ended> {
+fn read(mut connection: Box<dyn ClientConnection>, text: &str) -> Result<Heard, Ended> {
     // serde would read an array by the places of the fields.
     if !text.trim_ascii_start().starts_with('{') {
         return Err(Some(Closing::new(4400, "no message: it is no JSON object".to_owned())));
     }
     let message: ClientMessage = serde_json::from_str(text).map_err(|error| {
-        let shown = clipped_line(&error.to_string(), REASON_MAX_LEN);
+        let shown = clipped_line(&unfit("", &error.to_string()), REASON_MAX_LEN);
         Some(Closing::new(4400, format!("no message: {shown}")))
     })?;
+    let warning = misread_level(&message, text);
     let heard = connection.hear(message);
-    heard.map(|()| connection).map_err(|error| {
+    heard.map(|()| (connection, warning)).map_err(|error| {
         Some(match error {
             ClientError::Registration(reason) => Closing { code: REFUSED, reason },
             other => Closing::new(4400, other.to_string()),
         })
     })
+}
+
+/// A level that is none is the lowest (A15), which its user would otherwise only see by what is
+/// refused later.
+fn misread_level(message: &ClientMessage, text: &str) -> Option<HostMessage> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Said {
+        permission_level: Value,
+    }
+    let level = match message {
+        ClientMessage::Level { permission_level } => Some(*permission_level),
+        ClientMessage::Register(registration) => registration.permission_level,
+        _ => None,
+    };
+    level.filter(|level| *level == PermissionLevel::ReadOnly)?;
+    let Said { permission_level: said } = serde_json::from_str(text).ok()?;
+    if said == "READ_ONLY" {
+        return None;
+    }
+    let shown = clipped_line(&said.to_string(), LEVEL_MAX_LEN);
+    let reason = format!(
+        "`permissionLevel` is {shown} and was taken for `READ_ONLY`: expected `READ_ONLY`, \
+         `READ_WRITE`, `SMART` or `FULL`"
+    );
+    Some(HostMessage::Warning { reason })
 }
 
 /// When what is due.

@@ -12,8 +12,9 @@ use axum::routing::{delete, get};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::decisions::Answering;
 use super::{APPROVERS, LOOKERS, route};
-use crate::contract::approval::{ApprovalState, Approver, Channel};
+use crate::contract::approval::ApprovalState;
 use crate::contract::ids::{ApprovalId, ToolId};
 use crate::events::Redactor;
 use crate::frontends::http::Shared;
@@ -21,7 +22,7 @@ use crate::frontends::http::admit::Route;
 use crate::frontends::http::body::{Asked, Named, json as answer};
 use crate::frontends::http::problem::Problem;
 use crate::frontends::http::tokens::Speaker;
-use crate::gate::approval::ApprovalQueue;
+use crate::gate::approval::{ApprovalError, ApprovalQueue};
 use crate::storage::ListFilter;
 
 /// Requests of one answer.
@@ -113,8 +114,12 @@ async fn forget(
     Named(id): Named<String>,
 ) -> Result<Response, Problem> {
     let id = id_of(&id)?;
-    let by = Approver { name: speaker.name.clone(), channel: Channel::Http };
-    if aside(&shared, move |queue| queue.revoke(&id, &by)).await?? {
+    let by = Answering::new(&shared, &speaker);
+    let forgotten = aside(&shared, move |queue| {
+        by.check_forgetting(queue, &id)?;
+        Ok::<_, ApprovalError>(queue.revoke(&id, &by.approver)?)
+    });
+    if forgotten.await?? {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     Err(Problem::not_found("nothing is remembered under that id"))

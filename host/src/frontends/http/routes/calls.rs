@@ -22,7 +22,7 @@ use crate::contract::outcome::Outcome;
 use crate::contract::result::ToolResult;
 use crate::frontends::access::{Access, Narrowed};
 use crate::frontends::http::Shared;
-use crate::frontends::http::admit::Route;
+use crate::frontends::http::admit::{RequestPlace, Route};
 use crate::frontends::http::body::{Strict, json as answer, present};
 use crate::frontends::http::problem::Problem;
 
@@ -144,6 +144,7 @@ fn trace_parent(headers: &HeaderMap) -> Option<String> {
 async fn call(
     State(shared): State<Arc<Shared>>,
     Extension(access): Extension<Arc<Access>>,
+    Extension(place): Extension<RequestPlace>,
     headers: HeaderMap,
     Strict(body): Strict<CallBody>,
 ) -> Result<Response, Problem> {
@@ -153,7 +154,7 @@ async fn call(
     let cancel = shared.stop.child_token();
     if is_background {
         let id = call.call_id.clone();
-        shared.background.start(&shared.host, call, cancel)?;
+        shared.background.start(&shared.host, call, cancel, place.body())?;
         let mut response = answer(StatusCode::ACCEPTED, &Standing::running(&id));
         if let Ok(location) = HeaderValue::from_str(&location(&id)) {
             response.headers_mut().insert(header::LOCATION, location);

@@ -1,7 +1,7 @@
 //! Answers to requests, in the name of the token that gives them.
 //!
 //! Whether an answer may be given, and which comes first, is the queue's to say; here is only added
-//! that a token doesn't answer for the caller whose calls it makes.
+//! that a token doesn't answer for the caller whose calls it makes, nor takes back what refuses them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,8 +16,11 @@ use serde_json::{Map, Value, json};
 
 use super::approvals::{aside, id_of, shown};
 use super::{APPROVERS, route};
-use crate::contract::approval::{ApprovalDecision, ApprovalEntry, Approver, Channel};
+use crate::contract::approval::{
+    ApprovalDecision, ApprovalEntry, Approver, Channel, RememberedVerdict,
+};
 use crate::contract::ids::{ApprovalId, ToolId};
+use crate::contract::unfit::unfit;
 use crate::frontends::http::Shared;
 use crate::frontends::http::admit::Route;
 use crate::frontends::http::body::{Named, Strict, json as answer, present};
@@ -62,23 +65,25 @@ impl TryFrom<Map<String, Value>> for Decision {
             return Err(format!("`{name}` is null: leave it out"));
         }
         let decision = ApprovalDecision::deserialize(Value::Object(said));
-        decision.map(Self).map_err(|error| error.to_string())
+        decision.map(Self).map_err(|error| unfit("", &error.to_string()))
     }
 }
 
 /// Who answers, and for whom it may not.
 #[derive(Debug, Clone)]
-struct Answering {
-    approver: Approver,
+pub(super) struct Answering {
+    pub(super) approver: Approver,
     own_caller: Option<String>,
+    /// The operator says that it may.
+    approves_itself: bool,
 }
 
 impl Answering {
-    fn new(shared: &Shared, speaker: &Speaker) -> Self {
-        let own_caller = speaker.caller().filter(|_| !shared.config.approvals.self_approval);
+    pub(super) fn new(shared: &Shared, speaker: &Speaker) -> Self {
         Self {
             approver: Approver { name: speaker.name.clone(), channel: Channel::Http },
-            own_caller: own_caller.map(str::to_owned),
+            own_caller: speaker.caller().map(str::to_owned),
+            approves_itself: shared.config.approvals.self_approval,
         }
     }
 
@@ -91,10 +96,33 @@ impl Answering {
         decision: &ApprovalDecision,
     ) -> Result<(), ApprovalError> {
         let gives = decision.admits() || matches!(decision, ApprovalDecision::Answer { .. });
-        let Some(own) = self.own_caller.as_ref().filter(|_| gives) else { return Ok(()) };
+        let own = self.own_caller.as_ref().filter(|_| gives && !self.approves_itself);
+        let Some(own) = own else { return Ok(()) };
         match queue.show(id)?.request.caller.caller {
             Some(caller) if caller == *own => Err(ApprovalError::SelfApproval(caller)),
             _ => Ok(()),
+        }
+    }
+
+    /// Taking back a no lets calls through that it held up, so that it takes who could approve
+    /// them. Taking back a yes only narrows.
+    pub(super) fn check_forgetting(
+        &self,
+        queue: &ApprovalQueue,
+        id: &ApprovalId,
+    ) -> Result<(), ApprovalError> {
+        if self.approves_itself {
+            return Ok(());
+        }
+        let remembered = queue.remembered_list()?;
+        let its = remembered.into_iter().find(|it| it.id == *id);
+        let refuses = its.filter(|it| it.verdict == RememberedVerdict::Deny);
+        // As where requests are answered, a caller is also who has its name.
+        let is_own =
+            |it: &String| self.own_caller.as_ref() == Some(it) || self.approver.name == *it;
+        match refuses.and_then(|it| it.caller).filter(is_own) {
+            Some(caller) => Err(ApprovalError::SelfApproval(caller)),
+            None => Ok(()),
         }
     }
 }

@@ -16,11 +16,11 @@ use futures_util::stream::unfold;
 use super::{WATCHERS, route};
 use crate::config::Role;
 use crate::frontends::http::Shared;
-use crate::frontends::http::admit::Route;
+use crate::frontends::http::admit::{RequestPlace, Route};
+use crate::frontends::http::connection::ConnectionPlace;
 use crate::frontends::http::hub::Stream;
 use crate::frontends::http::problem::Problem;
-use crate::frontends::http::server::ConnectionPlace;
-use crate::frontends::http::tokens::Speaker;
+use crate::frontends::http::tokens::{STREAMS_OF_ONE, Speaker};
 
 /// A comment goes out where nothing else did for so long, so that both ends see whether the other is
 /// still there.
@@ -33,6 +33,7 @@ pub(super) fn routes() -> [Route; 1] {
 async fn watch(
     State(shared): State<Arc<Shared>>,
     Extension(speaker): Extension<Arc<Speaker>>,
+    Extension(place): Extension<RequestPlace>,
     connection: Option<Extension<ConnectionPlace>>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -40,14 +41,20 @@ async fn watch(
         true => None,
         false => speaker.calls_for()?.context().caller.as_deref(),
     };
-    let stream = shared.hub.watch(caller, last_seen(&headers)?)?;
-    if let Some(Extension(place)) = connection {
-        // From here on the connection has its place among the streams.
-        place.give_back();
+    let after = last_seen(&headers)?;
+    let own = Arc::clone(&speaker.streams).try_acquire_owned().map_err(|_full| {
+        Problem::too_many(format!("{STREAMS_OF_ONE} streams of events of this token are open"))
+    })?;
+    let stream = shared.hub.watch(caller, after)?;
+    // From here on request and connection have their place among the streams.
+    place.give_back();
+    if let Some(Extension(connection)) = connection {
+        connection.give_back();
     }
-    let pieces = unfold((stream, shared, true), |(mut stream, shared, is_first)| async move {
+    let begun = ((stream, own), shared, true);
+    let pieces = unfold(begun, |((mut stream, own), shared, is_first)| async move {
         let piece = next(&mut stream, &shared, is_first).await?;
-        Some((Ok::<_, Infallible>(piece), (stream, shared, false)))
+        Some((Ok::<_, Infallible>(piece), ((stream, own), shared, false)))
     });
     let mut response = Response::new(Body::from_stream(pieces));
     let headers = response.headers_mut();

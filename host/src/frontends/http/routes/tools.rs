@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CALLERS, route};
 use crate::contract::descriptor::ToolDescriptor;
+use crate::contract::escape::clipped_line;
 use crate::contract::ids::ToolId;
 use crate::frontends::access::Access;
 use crate::frontends::http::Shared;
@@ -20,6 +21,8 @@ use crate::frontends::http::problem::Problem;
 
 /// Tools of one answer.
 const PAGE: usize = 500;
+/// Longest name that is repeated, in bytes.
+const NAME_MAX_LEN: usize = 100;
 
 pub(super) fn routes() -> [Route; 2] {
     [
@@ -71,6 +74,7 @@ async fn show(
     Named(name): Named<String>,
 ) -> Result<Response, Problem> {
     let tool = access.tool(&shared.host, &name);
-    let tool = tool.ok_or_else(|| Problem::not_found(format!("there is no tool `{name}`")))?;
+    let shown = || clipped_line(&name, NAME_MAX_LEN);
+    let tool = tool.ok_or_else(|| Problem::not_found(format!("there is no tool `{}`", shown())))?;
     Ok(json(StatusCode::OK, tool.as_ref()))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::kit::{Answer, Api};
+use super::kit::{Answer, Api, HOST_PATH};
 
 /// Makes a call that a person is asked about; the id of the request.
 async fn asked(api: &Api, token: &str, arguments: Value) -> String {
@@ -151,6 +151,46 @@ async fn t33_an_answer_for_good_covers_what_waits_and_can_be_taken_back() {
     assert_eq!(api.delete("approves", &path).await.status, 204);
     api.delete("approves", &path).await.is_problem(404, "nothing is remembered");
     assert_eq!(repeat(&api, json!({"n": 4})).await["outcome"], "approval_pending");
+}
+
+#[tokio::test]
+async fn t37_a_no_is_not_taken_back_for_the_caller_that_it_is_about() {
+    let api = Api::new();
+    let id = asked(&api, "calls-a", json!({})).await;
+    let never = json!({"decision": "deny-always", "scope": "tool"});
+    decide(&api, "both-a", &id, never).await.is(200);
+    let path = format!("/v1/remembered/{id}");
+    api.delete("both-a", &path).await.is_problem(403, "may not approve it");
+    assert_eq!(repeat(&api, json!({"n": 2})).await["outcome"], "denied");
+    assert_eq!(api.delete("approves", &path).await.status, 204);
+    assert_eq!(repeat(&api, json!({"n": 3})).await["outcome"], "approval_pending");
+    // A yes it may always give up.
+    let id = asked(&api, "calls-a", json!({"n": 4})).await;
+    let always = json!({"decision": "always", "scope": "tool"});
+    decide(&api, "approves", &id, always).await.is(200);
+    assert_eq!(api.delete("both-a", &format!("/v1/remembered/{id}")).await.status, 204);
+}
+
+#[tokio::test]
+async fn where_the_folders_of_a_tool_lie_is_shown_to_who_approves_and_to_no_caller() {
+    let api = Api::new();
+    let body = json!({"tool": "fake.disk", "callId": "c", "background": true});
+    let mut told = api.post("calls-a", "/v1/calls", body).await.text;
+    told += &api.get("calls-a", "/v1/calls/c?wait=60000").await.text;
+    let listed = api.get("approves", "/v1/approvals").await;
+    let id = listed.json()["approvals"][0]["id"].as_str().unwrap().to_owned();
+    let shown = api.get("approves", &format!("/v1/approvals/{id}")).await;
+    assert!(shown.text.contains(HOST_PATH), "{shown:?}");
+    let once = decide(&api, "approves", &id, json!({"decision": "once"})).await;
+    assert!(once.text.contains(HOST_PATH), "who approves sees what is approved: {once:?}");
+    let again = json!({"tool": "fake.disk"});
+    told += &api.post("calls-a", "/v1/calls", again).await.is(200).to_string();
+    for path in ["/v1/tools", "/v1/tools/fake.disk"] {
+        told += &api.get("calls-a", path).await.text;
+    }
+    told += &api.seen_by("calls-a").await;
+    assert!(told.contains("ToolApprovalRequest") && told.contains("fake.disk"), "{told}");
+    assert!(!told.contains(HOST_PATH), "{told}");
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ async fn an_operator_reads_the_log_and_its_head() {
     assert_eq!(from.text.lines().count(), 1);
     let later = api.get("operates", "/v1/audit/export?since=99999999999999").await;
     assert_eq!((later.status.as_u16(), later.text.as_str()), (200, ""));
-    api.get("operates", "/v1/audit/export?until=3").await.is_problem(400, "unknown field");
+    api.get("operates", "/v1/audit/export?until=3").await.is_problem(400, "unknown member");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use axum::http::Method;
 use serde_json::json;
 
 use super::kit::{Api, asking};
+use crate::frontends::http::budget::SHORT_LEN;
 
 #[tokio::test]
 async fn js02_a_name_that_comes_twice_is_refused_at_every_depth() {
@@ -56,7 +57,9 @@ async fn js04_js05_what_is_no_json_is_refused() {
 async fn an_array_is_no_object_also_inside_a_batch() {
     let api = Api::new();
     let batch = r#"{"calls":[["fake.echo",{}]]}"#;
-    api.post_text("calls-a", "/v1/batches", batch).await.is_problem(400, "expected a map");
+    api.post_text("calls-a", "/v1/batches", batch)
+        .await
+        .is_problem(400, "`calls[0]` is an array: expected an object");
     let batch = r#"{"calls":[{"tool":"fake.echo"}]}"#;
     api.post_text("calls-a", "/v1/batches", batch).await.is(200);
 }
@@ -75,7 +78,7 @@ async fn js07_js08_arguments_are_an_object_or_absent() {
     let api = Api::new();
     for arguments in ["null", "[]", "\"\"", "5", r#""{\"a\":1}""#] {
         let body = format!(r#"{{"tool":"fake.echo","arguments":{arguments}}}"#);
-        api.post_text("calls-a", "/v1/calls", body).await.is_problem(400, "invalid type");
+        api.post_text("calls-a", "/v1/calls", body).await.is_problem(400, ": expected an object");
     }
     let result = api.call("calls-a", "fake.echo").await.is(200);
     assert_eq!(result["content"], "{}");
@@ -148,4 +151,99 @@ async fn what_a_request_says_is_repeated_harmlessly() {
     assert!(answer.text.len() < 2_000, "{answer:?}");
     let long = json!({"tool": "fake.echo", "x".repeat(100_000): 1});
     assert!(api.post("calls-a", "/v1/calls", long).await.text.len() < 2_000);
+}
+
+#[tokio::test]
+async fn what_is_wrong_names_its_place_and_no_type_of_ours() {
+    let api = Api::new();
+    let calls = "the body is not as described: ";
+    for (path, body, words) in [
+        ("/v1/calls", json!({}), "`tool` is missing"),
+        ("/v1/calls", json!({"tool": 5}), "`tool` is a number: expected text"),
+        (
+            "/v1/calls",
+            json!({"tool": "x", "timeoutMs": -1}),
+            "`timeoutMs` is a number: expected a whole number of 0 or more",
+        ),
+        (
+            "/v1/calls",
+            json!({"tool": "x", "tools": ["a", null]}),
+            "`tools[1]` is null: expected text",
+        ),
+        (
+            "/v1/calls",
+            json!({"tool": "x", "callId": "a b"}),
+            "`callId`: `a b` is not a call id: expected 1 to 128 printable ASCII characters",
+        ),
+        (
+            "/v1/batches",
+            json!({"calls": [{"tool": "x"}, {"tool": []}]}),
+            "`calls[1].tool` is an array: expected text",
+        ),
+        ("/v1/batches", json!({"calls": [5]}), "`calls[0]` is a number: expected an object"),
+        ("/v1/batches", json!({"calls": {}}), "`calls` is an object: expected an array"),
+    ] {
+        api.post("calls-a", path, body).await.is_problem(400, &format!("{calls}{words}"));
+    }
+    let decisions = "/v1/approvals/decisions";
+    for (body, words) in [
+        (json!({"decision": "once"}), "`decision` is text: expected an object"),
+        (json!({"decision": {"decision": "always", "scope": 5}}), "expected text or an object"),
+        (json!({"decision": {"decision": "maybe"}}), "`maybe`: expected one of `once`"),
+        (json!({"decision": {"decision": "once"}, "ids": ["x"]}), "is not the id of an approval"),
+    ] {
+        api.post("approves", decisions, body).await.is_problem(400, words);
+    }
+    for (path, words) in [
+        ("/v1/calls/x?wait=soon", "`wait` is no such number: expected a whole number of 0 or more"),
+        ("/v1/calls/x?wait=1&wait=2", "`wait` is there twice"),
+    ] {
+        api.get("calls-a", path).await.is_problem(400, words);
+    }
+    let half = r#"{"tool":"fake.echo","arguments":{"s":"\ud800"}}"#;
+    api.post_text("calls-a", "/v1/calls", half).await.is_problem(400, "is half of a pair");
+}
+
+#[tokio::test]
+async fn a_name_that_isnt_there_is_repeated_in_short() {
+    let api = Api::new();
+    let path = format!("/v1/tools/{}%1b%5b2J", "x".repeat(300));
+    let answer = api.get("calls-a", &path).await;
+    answer.is_problem(404, "there is no tool `xxx");
+    assert!(answer.text.len() < 300, "{answer:?}");
+    let answer = api.get("calls-a", "/v1/tools/%1b%5b2J").await;
+    answer.is_problem(404, "`<U+001B>[2J`");
+}
+
+#[tokio::test]
+async fn bodies_past_the_room_for_all_are_refused_for_now_and_short_ones_never() {
+    let api = Api::new();
+    let shared = &api.frontend.0;
+    let held: Vec<_> = (0..10_000)
+        .map_while(|_| {
+            let body = Body::from(vec![b' '; SHORT_LEN + 1]);
+            shared.bodies.take(&shared.bodies.of_one(), body).ok()
+        })
+        .collect();
+    let long = json!({"tool": "fake.echo", "arguments": {"a": "x".repeat(900 << 10)}});
+    let answer = api.post("calls-a", "/v1/calls", long.clone()).await;
+    answer.is_problem(503, "bodies of other requests");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    api.call("calls-a", "fake.echo").await.is(200);
+    drop(held);
+    api.post("calls-a", "/v1/calls", long).await.is(200);
+}
+
+#[tokio::test]
+async fn a_background_call_keeps_the_room_of_its_body() {
+    let api = Api::new();
+    let long = json!({"tool": "fake.hang", "callId": "x", "background": true,
+        "arguments": {"a": "x".repeat(900 << 10)}});
+    let speakers = || api.frontend.0.tokens.speakers();
+    let free = || speakers().map(|it| it.bodies.available_permits()).min().unwrap();
+    let all = free();
+    api.post("calls-a", "/v1/calls", long).await.is(202);
+    assert!(free() < all, "it runs");
+    api.delete("calls-a", "/v1/calls/x").await.is(202);
+    super::kit::until(|| free() == all).await;
 }

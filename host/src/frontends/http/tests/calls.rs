@@ -136,13 +136,13 @@ async fn tools_are_listed_for_whoever_asks() {
         tools.iter().map(|tool| tool["id"].as_str().unwrap().to_owned()).collect()
     };
     let all = api.get("calls-a", "/v1/tools").await.is(200);
-    assert_eq!(ids(&all).len(), 7, "{all}");
+    assert_eq!(ids(&all).len(), 8, "{all}");
     assert!(all.get("nextCursor").is_none());
     assert_eq!(ids(&api.get("calls-b", "/v1/tools").await.is(200)), ["fake.echo", "fake.hang"]);
     let rest = api.get("calls-b", "/v1/tools?cursor=fake.echo").await.is(200);
     assert_eq!(ids(&rest), ["fake.hang"]);
     api.get("calls-a", "/v1/tools?cursor=x").await.is_problem(400, "`cursor`");
-    api.get("calls-a", "/v1/tools?curser=x").await.is_problem(400, "unknown field");
+    api.get("calls-a", "/v1/tools?curser=x").await.is_problem(400, "unknown member");
     let one = api.get("calls-a", "/v1/tools/fake_echo").await.is(200);
     assert_eq!(one["inputSchema"]["type"], "object");
 }

@@ -9,6 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, request};
 use axum::response::Response;
+use futures_util::StreamExt as _;
 use serde_json::{Map, Value, json};
 use tower::ServiceExt as _;
 
@@ -18,7 +19,7 @@ use crate::contract::arguments::{ArgumentCheck, ArgumentFailure};
 use crate::contract::attempt::{Attempt, AttemptEnd, End, ReturnCase, Returned};
 use crate::contract::descriptor::example;
 use crate::contract::effects::Effect;
-use crate::contract::grants::{Grants, ToolGrants};
+use crate::contract::grants::{DirGrant, DirMode, Grants, ToolGrants};
 use crate::contract::ids::{Digest, ToolId};
 use crate::contract::result::{Attachment, AttachmentKind, Usage};
 use crate::contract::sink::LogLevel;
@@ -29,6 +30,9 @@ use crate::runners::OutsideTools;
 
 /// The port that requests are made under.
 pub(super) const PORT: u16 = 8808;
+
+/// The folder of this machine that `fake.disk` may use.
+pub(super) const HOST_PATH: &str = "/srv/the-operators-own";
 
 /// What every configuration has: a token for each role, whose text is its name, and one of another
 /// caller.
@@ -123,11 +127,17 @@ pub(super) struct Api {
 
 fn found(name: &str) -> FoundTool {
     // All but one are proven harmless.
-    let effect = if name == "fake.write" { Effect::assumed(false) } else { Effect::proven(true) };
+    let is_harmless = !matches!(name, "fake.write" | "fake.disk");
+    let effect = if is_harmless { Effect::proven(true) } else { Effect::assumed(false) };
+    let mut grants = Grants::default();
+    if name == "fake.disk" {
+        let (host, guest) = (HOST_PATH.into(), "/desk".to_owned());
+        grants.add_dir(DirGrant { host, guest, mode: DirMode::ReadWrite }).unwrap();
+    }
     FoundTool {
         descriptor: Arc::new(example(name, effect)),
         check: Arc::new(RefuseBad),
-        grants: ToolGrants::Fixed(Arc::new(Grants::default())),
+        grants: ToolGrants::Fixed(Arc::new(grants)),
         owner: None,
     }
 }
@@ -179,7 +189,7 @@ impl Api {
         }
         let app = start(&Setup { config: config.clone(), ..Setup::default() }).unwrap();
         let running = Arc::new(Running::default());
-        let names = ["echo", "hang", "panic", "blob", "flood", "log", "write"];
+        let names = ["echo", "hang", "panic", "blob", "flood", "log", "write", "disk"];
         let tools = names.map(|name| found(&format!("fake.{name}"))).to_vec();
         let runner = Arc::new(Runner(Arc::clone(&running)));
         app.tools.put(&"fake".parse().unwrap(), OutsideTools { tools, runner }).unwrap();
@@ -213,6 +223,19 @@ impl Api {
     pub(super) async fn post_text(&self, token: &str, path: &str, body: impl Into<Body>) -> Answer {
         let asking = asking(Method::POST, path, token).header("content-type", "application/json");
         self.send(asking.body(body.into()).unwrap()).await
+    }
+
+    /// The events of a caller, as far as the ends of two calls.
+    pub(super) async fn seen_by(&self, token: &str) -> String {
+        let events = asking(Method::GET, "/v1/events", token).header("last-event-id", "0");
+        let response = self.router.clone().oneshot(events.body(Body::empty()).unwrap());
+        let mut pieces = response.await.unwrap().into_body().into_data_stream();
+        let mut text = String::new();
+        while text.matches("\"type\":\"ToolCallInvoke\"").count() < 2 {
+            let piece = pieces.next().await.unwrap().unwrap();
+            text.push_str(&String::from_utf8_lossy(&piece));
+        }
+        text
     }
 
     /// Calls a tool of the host.

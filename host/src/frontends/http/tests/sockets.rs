@@ -88,11 +88,78 @@ async fn t27_a_client_that_goes_away_ends_its_call() {
     until(|| running.now() == 1).await;
     drop(gone);
     until(|| running.now() == 0).await;
-    // Half-closed is gone: nobody can be told from somebody who waits for nothing.
+}
+
+#[tokio::test]
+async fn a_client_that_has_only_said_all_is_answered() {
+    let served = Served::new(Duration::ZERO).await;
+    for asks in
+        [call("fake.echo"), get("/v1/tools"), format!("{}{}", get("/v1/x"), call("fake.echo"))]
+    {
+        let mut half = served.connect(&asks).await;
+        half.shutdown().await.unwrap();
+        let text = rest(half).await;
+        assert!(text.contains("\"success\"") || text.contains("\"tools\":"), "{text}");
+    }
+    // Also where the answer takes its time: it is told apart from one that has gone.
     let mut half = served.connect(&call("fake.hang")).await;
-    until(|| running.now() == 1).await;
+    until(|| served.api.running.now() == 1).await;
     half.shutdown().await.unwrap();
-    until(|| running.now() == 0).await;
+    seen(&mut half, "HTTP/1.1 100 Continue\r\n\r\n").await;
+    assert_eq!(served.api.running.now(), 1);
+    served.shutdown.cancel();
+    let text = rest(half).await;
+    assert!(text.contains("\"outcome\":\"interrupted\""), "{text}");
+    served.running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn of_http_10_and_of_a_stream_the_end_of_one_side_is_the_end() {
+    let served = Served::new(LONG).await;
+    let mut old = served.connect(&call("fake.hang").replacen("HTTP/1.1", "HTTP/1.0", 1)).await;
+    until(|| served.api.running.now() == 1).await;
+    old.shutdown().await.unwrap();
+    until(|| served.api.running.now() == 0).await;
+    assert_eq!(rest(old).await, "", "it knows no interim answer");
+    let mut watching = served.connect(&get("/v1/events")).await;
+    seen(&mut watching, ": belljar").await;
+    watching.shutdown().await.unwrap();
+    rest(watching).await;
+}
+
+#[tokio::test]
+async fn a_body_that_stops_with_its_client_is_refused_at_once() {
+    let served = Served::new(LONG).await;
+    let whole = call("fake.echo");
+    let mut half = served.connect(&whole[..whole.len() - 3]).await;
+    half.shutdown().await.unwrap();
+    let text = rest(half).await;
+    assert!(text.contains("HTTP/1.1 400") && text.contains("broke off"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_on_which_nobody_known_speaks_is_ended_soon() {
+    let served = Served::new(LONG).await;
+    let began = tokio::time::Instant::now();
+    let health = format!("GET /healthz HTTP/1.1\r\nhost: localhost:{PORT}\r\n\r\n");
+    for begun in ["", "GET /healthz HTTP/1.1\r\nhost: local", health.as_str()] {
+        rest(served.connect(begun).await).await;
+    }
+    assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
+    let began = tokio::time::Instant::now();
+    rest(served.connect(&get("/v1/tools")).await).await;
+    assert!(began.elapsed() >= Duration::from_secs(29), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_connection_is_free_a_strangers_ends_for_the_next() {
+    let served = Served::within(1, LONG).await;
+    let began = tokio::time::Instant::now();
+    let stranger = served.connect("").await;
+    let mut next = served.connect(&get("/v1/tools")).await;
+    seen(&mut next, "HTTP/1.1 200").await;
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(rest(stranger).await, "");
 }
 
 #[tokio::test]
@@ -161,12 +228,12 @@ async fn connections_are_bounded_and_a_stream_of_events_takes_no_place_among_the
     let served = Served::within(1, LONG).await;
     let mut watching = served.connect(&get("/v1/events")).await;
     seen(&mut watching, ": belljar").await;
-    let mut only = served.connect(&call("fake.hang")).await;
+    let only = served.connect(&call("fake.hang")).await;
     until(|| served.api.running.now() == 1).await;
     let mut next = served.connect(&call("fake.echo")).await;
     let early = tokio::time::timeout(Duration::from_millis(20), next.read_u8()).await;
     assert!(early.is_err(), "there is no place for it: {early:?}");
-    only.shutdown().await.unwrap();
+    drop(only);
     seen(&mut next, "\"outcome\":\"success\"").await;
 }
 

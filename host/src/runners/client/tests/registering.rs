@@ -90,6 +90,7 @@ fn a12_no_client_takes_the_name_of_what_runs_on_the_server_or_of_another() {
         ("up-stream", "looks like one"),
         ("laptop", "is taken"),
         ("Iaptop", "looks like one"),
+        ("g1thub", "looks like one"),
         ("github", "is taken"),
         ("git-hub", "looks like one"),
         ("results", "belongs to belljar"),
@@ -132,6 +133,29 @@ fn t42_one_bad_tool_spoils_no_other() {
     let named: Vec<_> = refused.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(named, ["GOOD", "2bad", "refs", "text", "out", "long", "none", ""]);
     assert_eq!(gateway.ids(), ["laptop.good"]);
+}
+
+#[test]
+fn a_tool_is_an_object_and_so_are_its_parts() {
+    let gateway = Gateway::new();
+    let schema = || json!({"type": "object"});
+    let offered = [
+        json!(["run", null, null, schema()]),
+        json!({"name": "hints", "inputSchema": schema(), "annotations": [true, false, true, false]}),
+        json!({"name": "server", "inputSchema": schema(), "mcp": [7, "x"]}),
+        json!({"name": 5, "inputSchema": schema()}),
+    ];
+    let (_client, told) = gateway.client("bot", "laptop", &offered);
+    let HostMessage::Registered { refused, .. } = told else { panic!("{told:?}") };
+    let why: Vec<_> = refused.iter().map(|it| it.reason.as_str()).collect();
+    let expected = [
+        "it is no JSON object",
+        "its `annotations` is an array: expected an object",
+        "its `mcp` is an array: expected an object",
+        "it can't be read: it is a number: expected text",
+    ];
+    assert_eq!(why, expected);
+    assert!(gateway.ids().is_empty());
 }
 
 #[test]

@@ -152,3 +152,47 @@ async fn a12_no_client_stands_in_for_a_configured_server_that_isnt_there() {
     }
     assert!(served.host().tools().is_empty());
 }
+
+#[tokio::test]
+async fn a15_a_level_that_is_none_is_the_lowest_and_the_client_is_told() {
+    let served = Served::new().await;
+    let mut client = served.open().await;
+    client
+        .say(json!({"type": "register", "name": "laptop", "tools": [], "permissionLevel": "full"}))
+        .await;
+    let told = client.told().await;
+    assert_eq!(told["type"], "warning", "{told}");
+    let reason = told["reason"].as_str().unwrap();
+    assert!(reason.starts_with(r#"`permissionLevel` is "full" and was taken for `READ_ONLY`"#));
+    assert_eq!(client.told().await["type"], "registered");
+    for (said, is_warned) in [
+        (json!("READ_ONLY"), false),
+        (json!("FULL"), false),
+        (json!(null), true),
+        (json!({"\u{1b}[2J": "x".repeat(10_000)}), true),
+    ] {
+        client.say(json!({"type": "level", "permissionLevel": said})).await;
+        if is_warned {
+            let told = client.told().await.to_string();
+            assert!(told.contains("warning") && told.len() < 300, "{told}");
+        }
+    }
+    // Nothing else was said: the next word is the close.
+    served.closing.cancel();
+    assert_eq!(client.closed().await.0, 1001);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_message_is_said_without_a_type_of_ours() {
+    let served = Served::new().await;
+    for (message, words) in [
+        (r#"{"type":"shell"}"#, "no message: it is `shell`: expected one of `register`"),
+        (r#"{"type":"register","name":5}"#, "no message: it is a number: expected text"),
+        (r#"{"type":"register"}"#, "no message: `name` is missing"),
+    ] {
+        let mut client = served.open().await;
+        client.0.send(Message::Text(message.into())).await.unwrap();
+        let (code, reason) = client.closed().await;
+        assert!(code == 4400 && reason.starts_with(words), "{reason}");
+    }
+}
