@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::error::ApprovalError;
+use super::hold::Held;
 use super::hook::ApprovalHook;
 use super::recording;
 use super::remembered::RememberedSet;
@@ -66,6 +67,7 @@ pub(super) struct Shared {
     pub(super) settings: ApprovalSettings,
     pub(super) hook: Option<Arc<dyn ApprovalHook>>,
     pub(super) waiting: Arc<Waiting>,
+    pub(super) held: Held,
     /// Where requests and answers of this process are recorded.
     pub(super) journal: OnceLock<Journal>,
     seen: Mutex<Seen>,
@@ -103,6 +105,7 @@ impl ApprovalQueue {
             settings,
             hook,
             waiting: Arc::default(),
+            held: Held::default(),
             journal: OnceLock::new(),
             seen: Mutex::default(),
         }))

@@ -56,8 +56,13 @@ impl ApprovalStore for Store {
         self.keep(|inner| inner.insert(request, now))
     }
 
-    fn insert_shared(&self, request: &ApprovalRequest, now: u64) -> Result<Inserted, StorageError> {
-        self.keep(|inner| inner.insert_shared(request, now))
+    fn insert_shared(
+        &self,
+        request: &ApprovalRequest,
+        now: u64,
+        joins: &mut dyn FnMut(&ApprovalId) -> bool,
+    ) -> Result<Inserted, StorageError> {
+        self.keep(|inner| inner.insert_shared(request, now, joins))
     }
 
     fn get(&self, id: &ApprovalId) -> Result<ApprovalEntry, StorageError> {
@@ -105,6 +110,11 @@ impl ApprovalStore for Store {
     fn withdraw(&self, id: &ApprovalId, reason: &str, now: u64) -> Result<bool, StorageError> {
         self.withdrawn_on.lock().unwrap().push(current().id());
         self.inner.withdraw(id, reason, now)
+    }
+
+    fn let_go(&self, id: &ApprovalId, reason: &str, now: u64) -> Result<bool, StorageError> {
+        self.withdrawn_on.lock().unwrap().push(current().id());
+        self.inner.let_go(id, reason, now)
     }
 
     fn withdraw_session(&self, session: &str, now: u64) -> Result<SessionEnd, StorageError> {

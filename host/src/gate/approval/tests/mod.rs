@@ -7,6 +7,7 @@ mod cards;
 mod covering;
 mod faults;
 mod handing_back;
+mod holding;
 mod recorded;
 
 use std::sync::Arc;
