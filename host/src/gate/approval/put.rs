@@ -82,6 +82,7 @@ impl ApprovalQueue {
     }
 
     fn publish(&self, request: &ApprovalRequest) {
+        self.notice(request);
         self.0.bus.publish_for(&request.call_id, request.caller.caller.as_deref(), || {
             EventKind::ToolApprovalRequest {
                 request_id: request.id.clone(),

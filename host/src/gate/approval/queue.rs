@@ -5,11 +5,13 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use super::error::ApprovalError;
 use super::hold::Held;
 use super::hook::ApprovalHook;
+use super::notice::{self, Notice};
 use super::recording;
 use super::remembered::RememberedSet;
 use super::request::Asking;
@@ -68,6 +70,7 @@ pub(super) struct Shared {
     pub(super) hook: Option<Arc<dyn ApprovalHook>>,
     pub(super) waiting: Arc<Waiting>,
     pub(super) held: Held,
+    pub(super) notices: broadcast::Sender<Notice>,
     /// Where requests and answers of this process are recorded.
     pub(super) journal: OnceLock<Journal>,
     seen: Mutex<Seen>,
@@ -106,6 +109,7 @@ impl ApprovalQueue {
             hook,
             waiting: Arc::default(),
             held: Held::default(),
+            notices: broadcast::Sender::new(notice::HELD_MAX),
             journal: OnceLock::new(),
             seen: Mutex::default(),
         }))
@@ -115,6 +119,11 @@ impl ApprovalQueue {
     /// the first journal stays.
     pub fn record_in(&self, journal: Journal) {
         self.0.journal.get_or_init(|| journal);
+    }
+
+    /// Whether other processes of this machine see what is asked here, and can answer it.
+    pub fn is_seen_elsewhere(&self) -> bool {
+        self.0.store.is_shared()
     }
 
     pub(super) fn now(&self) -> u64 {

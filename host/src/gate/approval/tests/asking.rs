@@ -213,6 +213,41 @@ async fn a_cancelled_call_and_a_dropped_one_withdraw_what_they_asked() {
     assert_eq!(desk.count(|_| true), 0, "cancelled before: nobody was asked");
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_runs_the_process_hears_once_of_each_request_and_is_nobody_who_could_answer() {
+    let desk = Desk::new();
+    let mut notices = desk.queue.notices();
+    let mut question = Call::new(r#"{"n":2}"#);
+    question.call.caller = None;
+    let asks = |call: &Call, question| {
+        let reason = AskReason { question, ..reason() };
+        let request = desk.queue.request(&call.asking(), &reason).unwrap();
+        let (id, queue) = (request.id.clone(), desk.queue.clone());
+        let ask = async move {
+            queue.ask(request, ApprovalMode::HandBack, &CancellationToken::new()).await
+        };
+        (id, ask)
+    };
+    let (first, ask) = asks(&Call::new("{}"), false);
+    ask.await;
+    asks(&Call::new("{}"), false).1.await;
+    let (second, ask) = asks(&question, true);
+    ask.await;
+    let notice = |id, caller: Option<&str>, question| {
+        let (tool, caller) = ("files.write".parse().unwrap(), caller.map(str::to_owned));
+        Notice { id, tool, caller, question }
+    };
+    assert_eq!(notices.try_recv(), Ok(notice(first, Some("bot"), false)));
+    assert_eq!(notices.try_recv(), Ok(notice(second, None, true)));
+    assert!(notices.try_recv().is_err(), "a repeat makes no request");
+
+    let Desk { queue, bus, events } = desk;
+    drop((bus, events));
+    let request = queue.request(&Call::new("{}").asking(), &reason()).unwrap();
+    let answer = queue.ask(request, ApprovalMode::Wait, &CancellationToken::new()).await;
+    assert!(declined_reason(&answer).contains("there is no approver"), "{answer:?}");
+}
+
 #[tokio::test]
 async fn a_call_that_is_dropped_while_its_request_is_written_leaves_none_behind() {
     for _ in 0..50 {
