@@ -102,6 +102,9 @@ pub trait ApprovalStore: Send + Sync + Debug {
     /// Whether anybody outside this process can read and answer what is kept here.
     fn is_shared(&self) -> bool;
 
+    /// Whether [`ApprovalStore::revision`] has nothing to open first, which may have to be waited for.
+    fn looks_at_once(&self) -> bool;
+
     /// Says whether anything has changed. Cheap: no lock that a writer could hold.
     ///
     /// # Errors

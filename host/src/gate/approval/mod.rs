@@ -19,6 +19,7 @@ mod queue;
 mod recording;
 mod remembered;
 mod request;
+mod seen;
 mod waiting;
 
 pub use answer::Answer;

@@ -4,9 +4,9 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::SqliteStore;
 use super::fault::Fault;
 use super::rows::{self, integer};
+use super::{SqliteStore, open};
 use crate::contract::approval::{
     ApprovalEntry, ApprovalRequest, ApprovalState, Decided, Remembered,
 };
@@ -23,6 +23,10 @@ const FOUND_BY_OTHERS: i64 = 2;
 impl ApprovalStore for SqliteStore {
     fn is_shared(&self) -> bool {
         self.path.is_some()
+    }
+
+    fn looks_at_once(&self) -> bool {
+        self.opened.get().is_some() || self.path.as_deref().is_some_and(open::is_absent)
     }
 
     fn revision(&self) -> Result<Revision, StorageError> {
