@@ -26,6 +26,7 @@ pub struct Notice {
 
 impl ApprovalQueue {
     /// Hears of each request that calls of this process make, from now on; identical calls make one.
+    /// Of those in mode `HandBackAtOnce` whoever calls tells somebody itself.
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.0.notices.subscribe()
     }

@@ -35,7 +35,7 @@ impl ApprovalQueue {
         })?;
         let waiter = self.0.waiting.register(&request.id);
         let record = recording::requested(self, &request);
-        if let Err(error) = hold.tell(record, || self.publish(&request)).await {
+        if let Err(error) = hold.tell(record, || self.publish(&request, mode)).await {
             tracing::error!("the audit log can't be written: {error}");
             hold.let_go().await;
             return Err(Answer::Unavailable("the audit log can't be written".to_owned()));
@@ -81,8 +81,11 @@ impl ApprovalQueue {
         .await
     }
 
-    fn publish(&self, request: &ApprovalRequest) {
-        self.notice(request);
+    fn publish(&self, request: &ApprovalRequest, mode: ApprovalMode) {
+        // Whoever calls in that mode asks somebody itself.
+        if mode != ApprovalMode::HandBackAtOnce {
+            self.notice(request);
+        }
         self.0.bus.publish_for(&request.call_id, request.caller.caller.as_deref(), || {
             EventKind::ToolApprovalRequest {
                 request_id: request.id.clone(),

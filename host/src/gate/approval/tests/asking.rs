@@ -229,11 +229,11 @@ async fn who_runs_the_process_hears_once_of_each_request_and_is_nobody_who_could
         };
         (id, ask)
     };
-    let (first, ask) = asks(&Call::new("{}"), false);
-    ask.await;
+    let (first, answer) = asks(&Call::new("{}"), false);
+    answer.await;
     asks(&Call::new("{}"), false).1.await;
-    let (second, ask) = asks(&question, true);
-    ask.await;
+    let (second, answer) = asks(&question, true);
+    answer.await;
     let notice = |id, caller: Option<&str>, question| {
         let (tool, caller) = ("files.write".parse().unwrap(), caller.map(str::to_owned));
         Notice { id, tool, caller, question }
@@ -241,6 +241,8 @@ async fn who_runs_the_process_hears_once_of_each_request_and_is_nobody_who_could
     assert_eq!(notices.try_recv(), Ok(notice(first, Some("bot"), false)));
     assert_eq!(notices.try_recv(), Ok(notice(second, None, true)));
     assert!(notices.try_recv().is_err(), "a repeat makes no request");
+    let itself = ask(&desk, &Call::new(r#"{"n":3}"#), ApprovalMode::HandBackAtOnce).await;
+    assert!(matches!(itself, Answer::Pending { .. }) && notices.try_recv().is_err());
 
     let Desk { queue, bus, events } = desk;
     drop((bus, events));

@@ -178,7 +178,10 @@ async fn a_call_that_goes_while_its_request_is_recorded_leaves_that_to_an_identi
         assert!(tokio::time::timeout(Duration::from_millis(1), polled).await.is_err());
     }
     for _ in 0..2 {
-        let record = async { Ok::<(), ()>(recorded += 1) };
+        let record = async {
+            recorded += 1;
+            Ok::<(), ()>(())
+        };
         second.tell(record, || shown += 1).await.unwrap();
     }
     assert_eq!((recorded, shown), (1, 1));
