@@ -69,7 +69,7 @@ fn said(entry: &Entry) -> String {
     }
 }
 
-/// Who made the call, and for which user where it named one; nothing of the operator's own.
+/// Who made the call, and for which user, where either is named.
 fn from(entry: &Entry) -> String {
     let of = |field| entry.fields.get("caller")?.get(field)?.as_str().map(name);
     match (of("caller"), of("userId")) {
@@ -112,7 +112,7 @@ mod tests {
         let user = json!({"caller": "bot", "userId": "ann"});
         assert_eq!(started(user), "from bot for ann, let through by rule\n");
         assert_eq!(started(json!({"userId": "ann"})), "for ann, let through by rule\n");
-        assert_eq!(started(json!({})), "let through by rule\n", "the operator's own");
+        assert_eq!(started(json!({})), "let through by rule\n", "nobody was named");
     }
 
     #[test]
