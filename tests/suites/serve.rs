@@ -83,6 +83,23 @@ fn a_request_widens_nothing() {
 }
 
 #[test]
+fn a_call_that_waits_for_a_person_is_told_of_on_stderr() {
+    let place = Place::new("");
+    let mut client = Client::start(&place, &[]);
+    let id = client.call(&json!({
+        "name": "ask_user_questions", "arguments": { "questions": [{ "question": "why?" }] },
+    }));
+    let request = place.until_asked();
+    let how = format!(
+        "`belljar.ask-user` of `mcp`, waits for a person: `belljar approvals answer {request} TEXT`"
+    );
+    client.until_told(&how);
+    place.run(&["approvals", "answer", &request, "because"]).ends_with(0);
+    client.answer(id);
+    client.end();
+}
+
+#[test]
 fn what_listens_for_other_machines_says_what_it_lacks() {
     let place = Place::new("");
     let ran = place.run(&["serve", "--http", "0.0.0.0:0"]);

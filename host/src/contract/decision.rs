@@ -37,6 +37,24 @@ pub enum Refusal {
     NotAllowed(String),
     /// Policy says no.
     Denied(String),
+    /// A person said no to such calls, earlier and for good.
+    Remembered {
+        /// Why, in one line.
+        why: String,
+        /// The answer that is remembered.
+        approval: ApprovalId,
+        /// Who gave it.
+        approver: Approver,
+    },
+}
+
+impl Refusal {
+    /// Why, in one line.
+    pub fn why(&self) -> &str {
+        match self {
+            Self::NotAllowed(why) | Self::Denied(why) | Self::Remembered { why, .. } => why,
+        }
+    }
 }
 
 /// What let a call through.
@@ -51,18 +69,18 @@ pub enum ApprovedBy {
     None,
 }
 
-/// Who let a call through, and why.
+/// Who let a call through, or who said no, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalMark {
-    /// What decided.
+    /// What let it through; of a call that was refused, nothing did, whoever said no.
     pub by: ApprovedBy,
     /// Why, in one line.
     pub reason: String,
     /// The request that was answered, or the remembered approval that stood for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalId>,
-    /// Who answered.
+    /// Who answered, yes or no, and by which channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approver: Option<Approver>,
     /// The arguments that the approver put in place of the caller's.

@@ -18,7 +18,7 @@ use super::report::OpenCall;
 use super::timely::in_time;
 use crate::contract::approval::ApprovalEntry;
 use crate::contract::arguments::CheckedArguments;
-use crate::contract::decision::{ApprovalMark, ApprovedBy, AskReason, Decision, Refusal};
+use crate::contract::decision::{ApprovalMark, ApprovedBy, AskReason, Decision};
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
@@ -43,7 +43,7 @@ pub(super) async fn admit(
     prepared: Prepared,
 ) -> Result<Admission, Refused> {
     let call = within.call;
-    let decision = decide(shared, call, &prepared)?;
+    let decision = decide(shared, call, &prepared).await?;
     publish(shared, call, &prepared, &decision);
     let ask = match decision {
         Decision::Deny(refusal) => return Err(refusal.into()),
@@ -66,7 +66,7 @@ pub(super) async fn admit(
 
 /// The gate's word, with what people said of such calls before. What they said and can't be read
 /// may have been a no.
-fn decide(
+async fn decide(
     shared: &Shared,
     call: &ToolInvocation,
     prepared: &Prepared,
@@ -76,7 +76,7 @@ fn decide(
     if !shared.policy.is_enabled() {
         return Ok(decision);
     }
-    let remembered = shared.approvals.remembered().map_err(|error| {
+    let remembered = shared.approvals.remembered().await.map_err(|error| {
         let why = format!(
             "what was remembered can't be read, so the call was not run: {}",
             error.without_path()
@@ -93,7 +93,7 @@ fn decide(
 /// Asks the gate again where the caller's level was lowered since it was asked (A15): a person may
 /// have been awaited, or a lock. What would now need a person, and had none, is to be called again.
 /// Gives the level that holds.
-pub(super) fn still_admitted(
+pub(super) async fn still_admitted(
     shared: &Shared,
     call: &ToolInvocation,
     prepared: &Prepared,
@@ -104,7 +104,7 @@ pub(super) fn still_admitted(
         return Ok(level);
     }
     let lowered = ToolInvocation { permission_level: level, ..call.clone() };
-    match decide(shared, &lowered, prepared)? {
+    match decide(shared, &lowered, prepared).await? {
         Decision::Deny(refusal) => Err(refusal.into()),
         Decision::Ask(ask) if !asked => {
             let why = format!(
@@ -136,18 +136,16 @@ pub(super) fn asking<'a>(
 fn publish(shared: &Shared, call: &ToolInvocation, prepared: &Prepared, decision: &Decision) {
     shared.bus.publish_for(&call.call_id, call.caller.as_deref(), || {
         let (verdict, by, reason) = match decision {
-            Decision::Allow(mark) => (Verdict::Allow, Some(mark.by), &mark.reason),
-            Decision::Deny(Refusal::NotAllowed(why) | Refusal::Denied(why)) => {
-                (Verdict::Deny, None, why)
-            }
-            Decision::Ask(ask) => (Verdict::Ask, None, &ask.reason),
+            Decision::Allow(mark) => (Verdict::Allow, Some(mark.by), mark.reason.as_str()),
+            Decision::Deny(refusal) => (Verdict::Deny, None, refusal.why()),
+            Decision::Ask(ask) => (Verdict::Ask, None, ask.reason.as_str()),
         };
         EventKind::Decision {
             tool: prepared.tool.descriptor.id.clone(),
             arguments_hash: prepared.arguments.hash(),
             verdict,
             by,
-            reason: reason.clone(),
+            reason: reason.to_owned(),
         }
     });
 }
@@ -161,8 +159,11 @@ async fn ask_a_person(
     ask: AskReason,
 ) -> Result<Admission, Refused> {
     let call = within.call;
+    let remembered = shared.approvals.remembered().await;
+    let remembered = remembered.map_err(|error| unasked(&error.into()))?;
     let request = asking(shared, call, &prepared);
-    let request = shared.approvals.request(&request, &ask).map_err(|error| unasked(&error))?;
+    let request = shared.approvals.request(&request, &ask, &remembered);
+    let request = request.map_err(|error| unasked(&error))?;
     let began = Instant::now();
     let answer = shared.approvals.ask(request, call.approval_mode, within.cancel);
     let answer = open.slot.aside(answer).await;
@@ -202,10 +203,11 @@ async fn ask_a_person(
 fn not_admitted(answer: Answer, ask: &AskReason) -> Refused {
     match answer {
         Answer::Declined { reason, by, id } => {
-            let by = by.map(|by| format!(" by {}", by.name)).unwrap_or_default();
-            let why = format!("the call was declined{by}: {reason} (asked because {})", ask.reason);
+            let whose = by.as_ref().map(|by| format!(" by {}", by.name)).unwrap_or_default();
+            let why =
+                format!("the call was declined{whose}: {reason} (asked because {})", ask.reason);
             let refused = Refused::new(Outcome::ApprovalDeclined, why);
-            Refused { approval: id, ..refused }
+            Refused { approval: id, approver: by, ..refused }
         }
         Answer::Expired(id) => {
             let why = format!("nobody answered in time ({}); it was not run", ask.reason);
@@ -226,6 +228,10 @@ fn not_admitted(answer: Answer, ask: &AskReason) -> Refused {
         Answer::Unavailable(why) => {
             let why = format!("nobody could be asked, so the call was declined: {why}");
             Refused::new(Outcome::ApprovalDeclined, why)
+        }
+        Answer::CalledOff { by, id } => {
+            let why = format!("called off by {} instead of being let through", by.name);
+            Refused::new(Outcome::Cancelled, why).of_request(&id).said_by(by)
         }
         // What lets through has been dealt with; what is left is a call that was called off.
         Answer::Cancelled
@@ -269,13 +275,14 @@ async fn unfit(
     refused: Refused,
 ) -> Refused {
     let (id, limits) = (entry.request.id.clone(), Arc::clone(&prepared.limits));
+    let approver = entry.decided.as_ref().map(|decided| decided.approver.clone());
     let answer = Answered { entry, asked_about: Arc::clone(&prepared.arguments) };
     let taken = in_time(open, &limits, within, take(shared, within.call, prepared, answer)).await;
     if let Err(refused) = taken {
         return refused;
     }
     let why = format!("the approver's arguments were refused: {}", refused.why);
-    Refused::new(Outcome::ApprovalDeclined, why).of_request(&id)
+    Refused { approver, ..Refused::new(Outcome::ApprovalDeclined, why).of_request(&id) }
 }
 
 /// Takes the answer for this call, by what is in force now: had the tool, its grants, its limits or
@@ -311,7 +318,7 @@ async fn edited(
 ) -> Result<Arc<CheckedArguments>, Refused> {
     let tool = prepared.tool.clone();
     let edited = prepare(shared, tool, within, open, arguments_json).await?;
-    match decide(shared, within.call, &edited)? {
+    match decide(shared, within.call, &edited).await? {
         Decision::Deny(refusal) => Err(refusal.into()),
         Decision::Allow(_) | Decision::Ask(_) => Ok(edited.arguments),
     }

@@ -46,7 +46,7 @@ pub(super) async fn execute(
 ) -> Result<ToolResult, Refused> {
     let Admitted { mut prepared, mark, asked, came, answer } = admitted;
     let _held = hold_locks(shared, &prepared, within, open).await?;
-    open.caller.permission_level = still_admitted(shared, within.call, &prepared, asked)?;
+    open.caller.permission_level = still_admitted(shared, within.call, &prepared, asked).await?;
     // Only now: an answer is good for one call, and this one may have waited in vain.
     if let Some(answer) = answer {
         let limits = Arc::clone(&prepared.limits);

@@ -36,6 +36,7 @@ impl Engine {
         let remembered = shared
             .approvals
             .remembered()
+            .await
             .map_err(|error| ended(Refused::new(Outcome::HostFault, error.without_path())))?;
         let remembered = remembered.find(&asking.asked(), (shared.clock)());
         let view = GateView::new(&prepared.tool.descriptor, call, Some(&prepared.arguments));

@@ -3,7 +3,7 @@
 //! In memory alone: bounded in bytes and in time, and gone with the process. Nobody gets what
 //! another caller's call left.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::contract::approval::CallerContext;
@@ -15,6 +15,8 @@ pub const KEPT_MAX_BYTES: u64 = 256 << 20;
 pub const KEPT_MAX_BYTES_OF_ONE: u64 = 96 << 20;
 /// Attachments that are kept in all.
 pub const KEPT_MAX: usize = 10_000;
+/// Attachments that are kept for one caller: by far more than one result has, and not all there are.
+pub const KEPT_MAX_OF_ONE: usize = 4_000;
 /// How long one is kept, in milliseconds: an hour.
 pub const KEPT_MAX_MS: u64 = 60 * 60 * 1000;
 
@@ -48,8 +50,15 @@ struct Kept {
     /// By the number they came with, which rises.
     order: BTreeMap<u64, (Owner, String)>,
     bytes: u64,
-    bytes_of: HashMap<Owner, u64>,
+    of: HashMap<Owner, Part>,
     last: u64,
+}
+
+/// What is kept for one caller.
+#[derive(Debug, Default)]
+struct Part {
+    bytes: u64,
+    numbers: BTreeSet<u64>,
 }
 
 #[derive(Debug)]
@@ -91,14 +100,10 @@ impl KeptResults {
     /// What is kept of this caller's calls, the oldest first.
     pub fn list(&self, caller: &CallerContext, now_unix_ms: u64) -> Vec<Arc<Attachment>> {
         let (owner, kept) = (Owner::of(caller), self.lock());
-        let mut own: Vec<_> = kept
-            .by_uri
-            .iter()
-            .filter(|((of, _), held)| *of == owner && held.is_fresh(now_unix_ms))
-            .map(|(_, held)| held)
-            .collect();
-        own.sort_by_key(|held| held.number);
-        own.into_iter().map(|held| Arc::clone(&held.attachment)).collect()
+        let Some(part) = kept.of.get(&owner) else { return Vec::new() };
+        let own = part.numbers.iter().filter_map(|number| kept.numbered(*number));
+        let fresh = own.filter(|held| held.is_fresh(now_unix_ms));
+        fresh.map(|held| Arc::clone(&held.attachment)).collect()
     }
 }
 
@@ -126,7 +131,9 @@ impl Kept {
         self.last += 1;
         self.order.insert(self.last, key.clone());
         self.bytes += size(attachment);
-        *self.bytes_of.entry(owner.clone()).or_default() += size(attachment);
+        let part = self.of.entry(owner.clone()).or_default();
+        part.bytes += size(attachment);
+        part.numbers.insert(self.last);
         let held = Held {
             attachment: Arc::new(attachment.clone()),
             kept_unix_ms: now_unix_ms,
@@ -137,25 +144,35 @@ impl Kept {
 
     /// What is too old goes, then the oldest of whoever has too much, then the oldest of all.
     fn make_room(&mut self, owner: &Owner, now_unix_ms: u64) {
-        while let Some(oldest) = self.oldest(|_| true)
+        while let Some(oldest) = self.oldest()
             && self.by_uri.get(&oldest).is_some_and(|held| !held.is_fresh(now_unix_ms))
         {
             self.remove(&oldest);
         }
-        while self.bytes_of.get(owner).is_some_and(|bytes| *bytes > KEPT_MAX_BYTES_OF_ONE)
-            && let Some(own) = self.oldest(|of| of == owner)
-        {
+        while let Some(own) = self.oldest_too_many(owner) {
             self.remove(&own);
         }
         while self.is_over()
-            && let Some(oldest) = self.oldest(|_| true)
+            && let Some(oldest) = self.oldest()
         {
             self.remove(&oldest);
         }
     }
 
-    fn oldest(&self, of: impl Fn(&Owner) -> bool) -> Option<(Owner, String)> {
-        self.order.values().find(|(owner, _)| of(owner)).cloned()
+    fn numbered(&self, number: u64) -> Option<&Held> {
+        self.by_uri.get(self.order.get(&number)?)
+    }
+
+    fn oldest(&self) -> Option<(Owner, String)> {
+        self.order.values().next().cloned()
+    }
+
+    /// The oldest of a caller that has too much, or too many.
+    fn oldest_too_many(&self, owner: &Owner) -> Option<(Owner, String)> {
+        let part = self.of.get(owner)?;
+        let over = part.bytes > KEPT_MAX_BYTES_OF_ONE || part.numbers.len() > KEPT_MAX_OF_ONE;
+        let oldest = part.numbers.first().filter(|_| over)?;
+        self.order.get(oldest).cloned()
     }
 
     fn is_over(&self) -> bool {
@@ -166,10 +183,11 @@ impl Kept {
         let Some(held) = self.by_uri.remove(key) else { return };
         self.order.remove(&held.number);
         self.bytes -= size(&held.attachment);
-        if let Some(bytes) = self.bytes_of.get_mut(&key.0) {
-            *bytes -= size(&held.attachment);
-            if *bytes == 0 {
-                self.bytes_of.remove(&key.0);
+        if let Some(part) = self.of.get_mut(&key.0) {
+            part.bytes -= size(&held.attachment);
+            part.numbers.remove(&held.number);
+            if part.numbers.is_empty() {
+                self.of.remove(&key.0);
             }
         }
     }
@@ -244,6 +262,21 @@ mod tests {
     }
 
     #[test]
+    fn a_caller_that_keeps_many_loses_its_own_oldest_and_nobody_elses() {
+        let kept = KeptResults::default();
+        kept.keep(&caller("bob"), &result("b", &[0]), 0);
+        for call in 0..=KEPT_MAX / 10 {
+            kept.keep(&caller("ann"), &result(&format!("c{call}"), &[0; 10]), 0);
+        }
+        assert_eq!(uris(&kept, "bob", 1).len(), 1);
+        let own = uris(&kept, "ann", 1);
+        assert_eq!(own.len(), KEPT_MAX_OF_ONE);
+        assert_eq!(own.last().unwrap(), &format!("belljar://result/c{}/9", KEPT_MAX / 10));
+        let all = kept.lock();
+        assert_eq!((all.by_uri.len(), all.of.len()), (KEPT_MAX_OF_ONE + 1, 2));
+    }
+
+    #[test]
     fn all_together_are_bounded_in_bytes_and_in_number() {
         let kept = KeptResults::default();
         for name in ["a", "b", "c"] {
@@ -253,7 +286,8 @@ mod tests {
         assert_eq!((uris(&kept, "a", 1).len(), uris(&kept, "c", 1).len()), (1, 2));
         let many = KeptResults::default();
         for call in 0..=KEPT_MAX / 10 {
-            many.keep(&caller("a"), &result(&format!("c{call}"), &[0; 10]), 0);
+            let name = format!("caller {}", call % 5);
+            many.keep(&caller(&name), &result(&format!("c{call}"), &[0; 10]), 0);
         }
         let kept = many.lock();
         assert_eq!((kept.by_uri.len(), kept.order.len()), (KEPT_MAX, KEPT_MAX));

@@ -32,5 +32,7 @@ mod tests;
 
 pub use dispatch::{Engine, EngineParts};
 pub use identity::{CallIds, Renamed, unique_ids};
-pub use kept::{KEPT_MAX, KEPT_MAX_BYTES, KEPT_MAX_BYTES_OF_ONE, KEPT_MAX_MS, KeptResults};
+pub use kept::{
+    KEPT_MAX, KEPT_MAX_BYTES, KEPT_MAX_BYTES_OF_ONE, KEPT_MAX_MS, KEPT_MAX_OF_ONE, KeptResults,
+};
 pub use settings::{BreakerSettings, EngineSettings, SettingsError};

@@ -31,7 +31,9 @@ fn is_answer(value: &Value) -> bool {
 /// Why there is no answer; `None`: there may still be one.
 pub(super) fn unanswered(answer: &Answer) -> Option<&'static str> {
     match answer {
-        Answer::Cancelled | Answer::Declined { by: Some(_), .. } => Some("cancelled"),
+        Answer::Cancelled | Answer::CalledOff { .. } | Answer::Declined { by: Some(_), .. } => {
+            Some("cancelled")
+        }
         Answer::Expired(_) => Some("timeout"),
         Answer::Unavailable(_) | Answer::Declined { by: None, .. } => Some("unavailable"),
         Answer::Pending { .. }

@@ -73,7 +73,11 @@ pub fn apply_remembered(decision: Decision, remembered: Option<&Remembered>) -> 
             Decision::Ask(ask)
         }
         (_, Some(remembered)) if remembered.verdict == RememberedVerdict::Deny => {
-            Decision::Deny(Refusal::Denied(said(remembered)))
+            Decision::Deny(Refusal::Remembered {
+                why: said(remembered),
+                approval: remembered.id.clone(),
+                approver: remembered.approver.clone(),
+            })
         }
         (Decision::Ask(_), Some(remembered)) => Decision::Allow(ApprovalMark {
             approval: Some(remembered.id.clone()),
@@ -98,6 +102,6 @@ fn shown(decision: &Decision) -> (Answer, &str) {
     match decision {
         Decision::Allow(mark) => (Answer::Allow, &mark.reason),
         Decision::Ask(ask) => (Answer::Ask, &ask.reason),
-        Decision::Deny(Refusal::NotAllowed(why) | Refusal::Denied(why)) => (Answer::Deny, why),
+        Decision::Deny(refusal) => (Answer::Deny, refusal.why()),
     }
 }

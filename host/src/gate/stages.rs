@@ -142,7 +142,7 @@ fn answer_by_set<'p>(view: &GateView<'_>) -> StageAnswer<'p> {
     let tool = view.tool();
     let names = [view.asked_name().to_owned(), tool.id.to_string(), tool.wire_name.clone()];
     match refuse_unlisted(&names, Some(allowed)) {
-        Some(Refusal::NotAllowed(why) | Refusal::Denied(why)) => say(Answer::Deny, why.into()),
+        Some(refusal) => say(Answer::Deny, refusal.why().to_owned().into()),
         None => say(Answer::Nothing, Cow::Borrowed("the tool is in the caller's set")),
     }
 }

@@ -102,6 +102,9 @@ pub trait ApprovalStore: Send + Sync + Debug {
     /// Whether anybody outside this process can read and answer what is kept here.
     fn is_shared(&self) -> bool;
 
+    /// Whether [`ApprovalStore::revision`] has nothing to open first, which may have to be waited for.
+    fn looks_at_once(&self) -> bool;
+
     /// Says whether anything has changed. Cheap: no lock that a writer could hold.
     ///
     /// # Errors
@@ -114,11 +117,19 @@ pub trait ApprovalStore: Send + Sync + Debug {
     /// Too many requests wait, or a store at fault.
     fn insert(&self, request: &ApprovalRequest, now: u64) -> Result<(), StorageError>;
 
-    /// Keeps a request that all identical calls share, unless there is one.
+    /// Keeps a request that all identical calls share, unless there is one. Of that one `joins` is
+    /// asked, before anybody can end it, whether the call joins others that will let go of it
+    /// together. Where it doesn't, the request is marked: [`ApprovalStore::let_go`] leaves it alone
+    /// from then on. `joins` must not use the store.
     ///
     /// # Errors
     /// Like [`ApprovalStore::insert`].
-    fn insert_shared(&self, request: &ApprovalRequest, now: u64) -> Result<Inserted, StorageError>;
+    fn insert_shared(
+        &self,
+        request: &ApprovalRequest,
+        now: u64,
+        joins: &mut dyn FnMut(&ApprovalId) -> bool,
+    ) -> Result<Inserted, StorageError>;
 
     /// A request, whatever became of it.
     ///
@@ -179,6 +190,13 @@ pub trait ApprovalStore: Send + Sync + Debug {
     /// # Errors
     /// A store at fault.
     fn withdraw(&self, id: &ApprovalId, reason: &str, now: u64) -> Result<bool, StorageError>;
+
+    /// Like [`ApprovalStore::withdraw`], but leaves a request alone that a call has found which
+    /// whoever lets go can't know of, such as another process's.
+    ///
+    /// # Errors
+    /// A store at fault.
+    fn let_go(&self, id: &ApprovalId, reason: &str, now: u64) -> Result<bool, StorageError>;
 
     /// Ends every request of a session and forgets what was remembered for it alone.
     ///

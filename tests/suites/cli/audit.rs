@@ -53,7 +53,7 @@ fn every_call_is_on_record_with_who_let_it_through_and_how_it_ended() {
     let (time, rest) = rest.split_once("  ").unwrap();
     assert!(time.len() == 24 && time.starts_with("20") && time.ends_with('Z'), "{first}");
     assert!(rest.starts_with("CallStarted  codec.hash  cli-"), "{first}");
-    assert!(rest.contains(": let through by rule ("), "{first}");
+    assert!(rest.contains(": from cli, let through by rule ("), "{first}");
 }
 
 #[test]

@@ -44,7 +44,8 @@ async fn a_call_that_a_person_refuses_is_declined_with_the_reason() {
     assert_eq!((result.outcome, result.executed), (Outcome::ApprovalDeclined, Executed::No));
     assert!(result.content.contains("by ann: not today"), "{}", result.content);
     let mark = result.approval.unwrap();
-    assert_eq!(mark.by, ApprovedBy::None);
+    assert_eq!((mark.by, mark.approver), (ApprovedBy::None, Some(ann())), "nothing let it through");
+    assert!(mark.reason.contains("by ann: not today"), "{}", mark.reason);
     assert!(mark.approval.is_some(), "it names the request");
     assert_eq!((host.runner.runs(), result.attempts), (0, 0));
 }
@@ -65,7 +66,34 @@ async fn a_call_that_a_person_calls_off_is_cancelled() {
     let mut host = Host::new();
     let result = answered(&mut host, ApprovalDecision::Cancel).await;
     assert_eq!((result.outcome, result.executed), (Outcome::Cancelled, Executed::No));
+    let mark = result.approval.unwrap();
+    assert_eq!((mark.by, mark.approver), (ApprovedBy::None, Some(ann())));
+    assert!(
+        mark.approval.is_some() && mark.reason.contains("called off by ann"),
+        "{}",
+        mark.reason
+    );
     assert_eq!(host.runner.runs(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_nobody_refused_in_person_says_what_did() {
+    let policy = serde_json::from_value(json!({"rules": [
+        {"name": "no-writes", "action": "deny", "tool": "fake.write", "reason": "not here"},
+    ]}));
+    let policy = policy.unwrap();
+    let host = Setup { policy, ..Setup::default() }.host();
+    let denied = host.call(asking("c1", "{}")).await;
+    let mark = denied.approval.unwrap();
+    assert_eq!((denied.outcome, mark.by, mark.approver), (Outcome::Denied, ApprovedBy::None, None));
+    assert_eq!(mark.reason, "rule `no-writes`: not here");
+    let mut set = call("c2", "fake.read", "{}");
+    set.allowed_tools = Some(vec!["fake.write".to_owned()]);
+    let mark = host.call(set).await.approval.unwrap();
+    assert!(mark.reason.contains("is not in this caller's set"), "{}", mark.reason);
+    let unread = host.call(call("c3", "fake.read", "[")).await;
+    let mark = unread.approval.unwrap();
+    assert_eq!(mark.reason, "the call ended as invalid_arguments before it was let through");
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,6 +118,10 @@ async fn who_says_never_is_not_asked_again() {
     assert_eq!(result.outcome, Outcome::ApprovalDeclined);
     let next = host.call(asking("c2", r#"{"path":"b"}"#)).await;
     assert_eq!((next.outcome, next.executed), (Outcome::Denied, Executed::No));
+    let mark = next.approval.unwrap();
+    assert_eq!((mark.by, mark.approver), (ApprovedBy::None, Some(ann())));
+    assert_eq!(mark.approval, result.approval.unwrap().approval, "the answer that is remembered");
+    assert!(mark.reason.contains("of ann denies it: not this one"), "{}", mark.reason);
     let mut full = call("c3", "fake.write", "{}");
     full.caller = Some("bot".to_owned());
     assert_eq!(host.call(full).await.outcome, Outcome::Denied, "at every level");

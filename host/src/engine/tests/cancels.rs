@@ -34,18 +34,42 @@ async fn t9_a_call_that_is_cancelled_while_it_runs_is_interrupted() {
 
 #[tokio::test(start_paused = true)]
 async fn t9_a_call_that_is_cancelled_while_a_person_is_awaited_was_not_declined() {
+    for call in [asking("c1", "{}"), handing_back("c1", "{}")] {
+        let mut host = Host::new();
+        let cancel = CancellationToken::new();
+        let waiting = host.start_with(call, cancel.clone());
+        let (_, id) = host.asked().await;
+        cancel.cancel();
+        let result = waiting.await.unwrap();
+        assert_eq!((result.outcome, result.executed), (Outcome::Cancelled, Executed::No));
+        assert!(!result.content.contains("declined"), "{}", result.content);
+        assert_eq!(host.queue.show(&id).unwrap().state, ApprovalState::Withdrawn);
+        let late = host.queue.decide(&id, ApprovalDecision::Once, ann()).unwrap_err();
+        assert!(late.to_string().contains("was withdrawn"), "{late}");
+        assert_eq!(host.runner.runs(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn t9_of_two_batches_with_an_identical_call_one_that_is_cancelled_leaves_the_others_request()
+{
     let mut host = Host::new();
     let cancel = CancellationToken::new();
-    let waiting = host.start_with(asking("c1", "{}"), cancel.clone());
+    let (engine, token) = (host.engine.clone(), cancel.clone());
+    let batch = tokio::spawn(async move {
+        let calls = vec![handing_back("a", "{}"), handing_back("b", "{}")];
+        engine.batch(calls, token, |_, _| {}).await
+    });
     let (_, id) = host.asked().await;
+    let other = host.start(handing_back("c", "{}"));
+    tokio::time::sleep(Duration::from_secs(1)).await;
     cancel.cancel();
-    let result = waiting.await.unwrap();
-    assert_eq!((result.outcome, result.executed), (Outcome::Cancelled, Executed::No));
-    assert!(!result.content.contains("declined"), "{}", result.content);
-    assert_eq!(host.queue.show(&id).unwrap().state, ApprovalState::Withdrawn);
-    let late = host.queue.decide(&id, ApprovalDecision::Once, ann()).unwrap_err();
-    assert!(late.to_string().contains("was withdrawn"), "{late}");
-    assert_eq!(host.runner.runs(), 0);
+    for result in batch.await.unwrap() {
+        assert_eq!(result.outcome, Outcome::Cancelled, "{result:?}");
+    }
+    assert_eq!(host.queue.show(&id).unwrap().state, ApprovalState::Pending);
+    host.decide(&id, ApprovalDecision::Once);
+    assert_eq!(other.await.unwrap().outcome, Outcome::Success);
 }
 
 #[tokio::test(start_paused = true)]

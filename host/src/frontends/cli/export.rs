@@ -2,6 +2,8 @@
 //!
 //! Makes no call and sends nothing anywhere. Every shape is `frontends::export`'s.
 
+mod report;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -18,12 +20,10 @@ use crate::contract::escape::clipped_line;
 use crate::contract::invocation::ApprovalMode;
 use crate::contract::limits::Limits;
 use crate::engine::ports::FoundTool;
-use crate::frontends::export::{Exported, Finding, FindingKind, Format, Strict, definitions};
+use crate::frontends::export::{FindingKind, Format, Strict, definitions};
 use crate::host::Host;
 
-/// Findings that are told one by one.
-const TOLD_MAX: usize = 200;
-/// Longest name, path or reason that is repeated, in bytes.
+/// Longest name that is repeated, in bytes.
 const PART_MAX_LEN: usize = 300;
 
 /// Print the tools' definitions in the shape that a model provider takes.
@@ -35,8 +35,8 @@ const PART_MAX_LEN: usize = 300;
 
 What is printed is the request's `tools`: a JSON array, for gemini of the one tool that holds all
 function declarations. What a provider is told less of than the schema says, and each tool that it
-would refuse and that is left out for it, are on stderr; with --json they are on stdout beside the
-tools, as {tools, report, names}. names are the names the model uses, each with its tool.
+would refuse and that is left out for it, are on stderr, the same of many tools in one line; with
+--json they are on stdout beside the tools, each by itself, as {tools, report, names}. names are the names the model uses, each with its tool.
 --strict asks the provider to hold the model to the schema; a tool whose schema its strict subset
 can't say is exported without.
 
@@ -89,7 +89,7 @@ pub(super) async fn run(args: ExportArgs, config: Option<PathBuf>) -> Result<Exi
         print_json_pretty(&exported)?;
     } else {
         print_json_pretty(&exported.tools)?;
-        report(&exported);
+        report::lines(&exported.report).iter().for_each(|line| tell(line));
     }
     let left_out = exported.report.iter().any(|it| it.kind == FindingKind::LeftOut);
     Ok(if left_out && !args.tools.is_empty() { Exit::Refused } else { Exit::Success })
@@ -129,31 +129,4 @@ fn unknown(host: &Host, name: &str) -> CliError {
     };
     let name = clipped_line(name, PART_MAX_LEN);
     CliError::Refused(format!("no tool and no plugin is called `{name}`; {near}"))
-}
-
-/// The findings on stderr, the weightiest in words of their own.
-fn report(exported: &Exported) {
-    for finding in exported.report.iter().take(TOLD_MAX) {
-        tell(&told(finding));
-    }
-    let untold = exported.report.len().saturating_sub(TOLD_MAX);
-    if untold > 0 {
-        tell(&format!("note: {untold} more findings; --json has them all"));
-    }
-}
-
-fn told(finding: &Finding) -> String {
-    let part = |text: &str| clipped_line(text, PART_MAX_LEN);
-    let kind = match finding.kind {
-        FindingKind::LeftOut => "warning",
-        FindingKind::Lossy | FindingKind::Renamed | FindingKind::NotStrict | FindingKind::Note => {
-            "note"
-        }
-    };
-    let tool = finding.tool.as_ref().map(|tool| format!("{tool}: ")).unwrap_or_default();
-    let path = match finding.path.as_str() {
-        "" => String::new(),
-        path => format!("at `{}`, ", part(path)),
-    };
-    format!("{kind}: {tool}{path}{}", part(&finding.what))
 }

@@ -2,6 +2,7 @@
 //!
 //! Speaks no protocol itself, and writes nothing to stdout, which belongs to the protocol.
 
+mod asked;
 mod narrow;
 mod stopping;
 mod streams;
@@ -19,6 +20,7 @@ use super::show::tell;
 use super::start::{configuration, leave_servers, limits, setup, start, start_servers};
 use crate::Host;
 use crate::app::Setup;
+use asked::tell_of_requests;
 use narrow::narrowed;
 use stopping::Signals;
 use way::Way;
@@ -40,6 +42,7 @@ pub(super) async fn run(args: ServeArgs, config: Option<PathBuf>) -> Result<Exit
     let mut signals = Signals::watch()?;
     // Their tools appear as they answer; whoever serves doesn't wait for them.
     start_servers(&app);
+    let _telling = tell_of_requests(app.host.approvals());
     let shutdown = CancellationToken::new();
     let serving = way.serve(&app, config, shutdown.clone())?;
     let ended = until_ended(serving, &mut signals, &shutdown, drain).await;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::contract::ids::ToolId;
 
 /// What kind of change a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
     /// The provider is told less than the schema or the description says. The host still checks

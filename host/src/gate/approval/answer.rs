@@ -32,8 +32,15 @@ pub enum Answer {
         /// The request, where there was one.
         id: Option<ApprovalId>,
     },
-    /// The call doesn't run: its caller, or the approver, called it off.
+    /// The call doesn't run: its caller called it off.
     Cancelled,
+    /// The call doesn't run: the approver called it off.
+    CalledOff {
+        /// Who did.
+        by: Approver,
+        /// The request.
+        id: ApprovalId,
+    },
     /// The call doesn't run: nobody answered in time.
     Expired(ApprovalId),
     /// Nobody has answered yet; the identical call, repeated, is admitted once somebody has.
@@ -64,7 +71,7 @@ impl Answer {
             (ApprovalState::Decided | ApprovalState::Used, Some(decided)) => decided.clone(),
             _ => return Some(Self::declined("the request was withdrawn", Some(id))),
         };
-        let by = Some(decided.approver);
+        let by = decided.approver;
         let entry = Box::new(entry);
         Some(match decided.decision {
             decision if decision.admits() && used => {
@@ -78,9 +85,9 @@ impl Answer {
             ApprovalDecision::Answer { content } => Self::Answered { content, entry },
             ApprovalDecision::Deny { reason } | ApprovalDecision::DenyAlways { reason, .. } => {
                 let reason = reason.unwrap_or_else(|| "the approver said no".into());
-                Self::Declined { reason, by, id: Some(id) }
+                Self::Declined { reason, by: Some(by), id: Some(id) }
             }
-            ApprovalDecision::Cancel => Self::Cancelled,
+            ApprovalDecision::Cancel => Self::CalledOff { by, id },
         })
     }
 

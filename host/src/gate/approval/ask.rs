@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::Answer;
 use super::error::ApprovalError;
 use super::hook::ApprovalHook;
-use super::leaving::Leaving;
+use super::put::Put;
 use super::queue::{ApprovalQueue, LAPSED};
 use super::waiting::Waiter;
 use crate::contract::approval::{
@@ -28,9 +28,10 @@ type HookAnswer<'a> =
     Pin<Box<dyn Future<Output = Option<(ApprovalDecision, Approver)>> + Send + 'a>>;
 
 impl ApprovalQueue {
-    /// Asks for a call, and waits as `mode` says. Safe to drop: that withdraws the request (at once,
-    /// and at most as long as the store waits for another process), but in mode `HandBack` (also
-    /// `HandBackAtOnce`) one that is on record stays for the repeat.
+    /// Asks for a call, and waits as `mode` says. Cancelling it, or dropping this, withdraws the
+    /// request, unless an identical call waits for it or was handed it; dropping does so at once,
+    /// and takes at most as long as the store waits for another process. A request that was handed
+    /// back, in mode `HandBack` or `HandBackAtOnce`, stays for the repeat.
     pub async fn ask(
         &self,
         request: ApprovalRequest,
@@ -43,18 +44,21 @@ impl ApprovalQueue {
         if cancel.is_cancelled() {
             return Answer::Cancelled;
         }
-        let mut leaving = Leaving::new(self, &request.id);
-        let answer = match self.put(request, mode, &mut leaving).await {
-            Ok((request, waiter)) => {
-                let answer = self.wait(&request, waiter, mode, cancel).await;
-                // What the answer leaves open is nobody's any more; all else has ended already.
-                let open = matches!(answer, Answer::Cancelled | Answer::Unavailable(_));
-                leaving.armed &= open || matches!(answer, Answer::Declined { by: None, .. });
-                answer
-            }
-            Err(answer) => answer,
+        let Put { request, waiter, hold } = match self.put(request, mode).await {
+            Ok(put) => put,
+            Err(answer) => return answer,
         };
-        leaving.leave().await;
+        let answer = self.wait(&request, waiter, mode, cancel).await;
+        // Such a call doesn't come back for an answer. Any other has been told of the request, or of
+        // the answer that it may be about to take.
+        let gone = matches!(
+            answer,
+            Answer::Cancelled | Answer::Unavailable(_) | Answer::Declined { by: None, .. }
+        );
+        if !gone {
+            hold.promise();
+        }
+        hold.let_go().await;
         answer
     }
 

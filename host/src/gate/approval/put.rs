@@ -2,12 +2,9 @@
 //!
 //! What becomes of it then is `ask`'s.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::answer::Answer;
 use super::ask::unavailable;
-use super::leaving::{CALL_GONE, Leaving};
+use super::hold::Hold;
 use super::queue::ApprovalQueue;
 use super::recording;
 use super::waiting::Waiter;
@@ -16,69 +13,79 @@ use crate::contract::invocation::ApprovalMode;
 use crate::events::EventKind;
 use crate::storage::{Inserted, StorageError};
 
+/// A request that can be answered, and what its call has of it.
+pub(super) struct Put {
+    pub(super) request: ApprovalRequest,
+    pub(super) waiter: Waiter,
+    pub(super) hold: Hold,
+}
+
 impl ApprovalQueue {
-    /// Keeps, records and shows a request, or finds the one that an identical call left. Until it
-    /// is on record it goes with its call in every mode; `leaving` says what of it goes later.
+    /// Keeps, records and shows a request, or finds the one that an identical call left.
     pub(super) async fn put(
         &self,
         request: ApprovalRequest,
         mode: ApprovalMode,
-        leaving: &mut Leaving,
-    ) -> Result<(ApprovalRequest, Waiter), Answer> {
+    ) -> Result<Put, Answer> {
+        let (request, hold) = self.keep(request, mode).await.map_err(|error| match error {
+            StorageError::TooMany { .. } => {
+                Answer::declined(format!("nobody can be asked: {error}"), None)
+            }
+            _ => unavailable(&error),
+        })?;
         let waiter = self.0.waiting.register(&request.id);
-        match self.keep(&request, mode, Arc::clone(&leaving.gone)).await {
-            Ok(Inserted::New) => {
-                if let Err(error) = recording::requested(self, &request).await {
-                    tracing::error!("the audit log can't be written: {error}");
-                    return Err(Answer::Unavailable("the audit log can't be written".to_owned()));
-                }
-                leaving.armed = mode == ApprovalMode::Wait;
-                self.publish(&request);
-                Ok((request, waiter))
-            }
-            Ok(Inserted::Existing(entry)) => {
-                leaving.armed = false;
-                let waiter = self.0.waiting.register(&entry.request.id);
-                Ok((entry.request, waiter))
-            }
-            Err(error) => {
-                leaving.armed = false;
-                Err(match error {
-                    StorageError::TooMany { .. } => {
-                        Answer::declined(format!("nobody can be asked: {error}"), None)
-                    }
-                    _ => unavailable(&error),
-                })
-            }
+        let record = recording::requested(self, &request);
+        if let Err(error) = hold.tell(record, || self.publish(&request, mode)).await {
+            tracing::error!("the audit log can't be written: {error}");
+            hold.let_go().await;
+            return Err(Answer::Unavailable("the audit log can't be written".to_owned()));
         }
+        Ok(Put { request, waiter, hold })
     }
 
+    /// Where the call goes while this is on its way, nobody takes what comes of it, and dropping
+    /// that lets go of the request.
     async fn keep(
         &self,
-        request: &ApprovalRequest,
+        request: ApprovalRequest,
         mode: ApprovalMode,
-        gone: Arc<AtomicBool>,
-    ) -> Result<Inserted, StorageError> {
-        let request = request.clone();
+    ) -> Result<(ApprovalRequest, Hold), StorageError> {
         self.blocking(move |queue| {
             queue.sweep()?;
+            // Before anybody can find the request.
+            let own = Hold::first(queue, &request.id);
+            let mut beside = None;
             let (store, now) = (&queue.0.store, queue.now());
-            let inserted = if mode.hands_back() {
-                store.insert_shared(&request, now)?
+            let kept = if mode.hands_back() {
+                store.insert_shared(&request, now, &mut |id| {
+                    beside = Hold::beside(queue, id);
+                    beside.is_some()
+                })
             } else {
-                store.insert(&request, now)?;
-                Inserted::New
+                store.insert(&request, now).map(|()| Inserted::New)
             };
-            // The call may have gone while this was on its way; then nobody else withdraws it.
-            if inserted == Inserted::New && gone.load(Ordering::SeqCst) {
-                store.withdraw(&request.id, CALL_GONE, now)?;
+            match kept {
+                Ok(Inserted::New) => Ok((request, own)),
+                Ok(Inserted::Existing(entry)) => {
+                    own.was_not_kept();
+                    let found = entry.request;
+                    let hold = beside.unwrap_or_else(|| Hold::of_others(queue, &found.id));
+                    Ok((found, hold))
+                }
+                Err(error) => {
+                    own.was_not_kept();
+                    Err(error)
+                }
             }
-            Ok(inserted)
         })
         .await
     }
 
-    fn publish(&self, request: &ApprovalRequest) {
+    fn publish(&self, request: &ApprovalRequest, mode: ApprovalMode) {
+        // Whoever calls in that mode asks somebody itself.
+        if mode != ApprovalMode::HandBackAtOnce {
+            self.notice(request);
+        }
         self.0.bus.publish_for(&request.call_id, request.caller.caller.as_deref(), || {
             EventKind::ToolApprovalRequest {
                 request_id: request.id.clone(),

@@ -2,16 +2,19 @@
 //!
 //! Holds store, bus, clock and settings together; `ask` waits, `decide` answers.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::sync::broadcast;
 
 use super::error::ApprovalError;
+use super::hold::Held;
 use super::hook::ApprovalHook;
+use super::notice::{self, Notice};
 use super::recording;
 use super::remembered::RememberedSet;
 use super::request::Asking;
+use super::seen::Seen;
 use super::waiting::Waiting;
 use crate::contract::approval::{
     ApprovalEntry, ApprovalRequest, ApprovalState, Approver, Remembered,
@@ -19,13 +22,10 @@ use crate::contract::approval::{
 use crate::contract::decision::AskReason;
 use crate::contract::ids::{ApprovalId, Digest};
 use crate::events::{Clock, EventBus, EventKind, Journal};
-use crate::storage::{ApprovalStore, ListFilter, RememberedMark, Revision, StorageError, Summary};
+use crate::storage::{ApprovalStore, ListFilter, StorageError, Summary};
 
 /// The longest a request can wait: a day. Whoever answers later answers a call nobody remembers.
 const TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-/// How old what is known of the store may be when a call asks for remembered answers. What another
-/// process revokes is still used for so long.
-const REMEMBERED_MAX_AGE: Duration = Duration::from_millis(50);
 /// Why a request ends whose time is over.
 pub(super) const LAPSED: &str = "nobody answered in time, or no call took the answer";
 
@@ -66,24 +66,11 @@ pub(super) struct Shared {
     pub(super) settings: ApprovalSettings,
     pub(super) hook: Option<Arc<dyn ApprovalHook>>,
     pub(super) waiting: Arc<Waiting>,
+    pub(super) held: Held,
+    pub(super) notices: broadcast::Sender<Notice>,
     /// Where requests and answers of this process are recorded.
     pub(super) journal: OnceLock<Journal>,
-    seen: Mutex<Seen>,
-}
-
-/// What was last known of the store.
-#[derive(Debug, Default)]
-struct Seen {
-    revision: Option<(Instant, Revision)>,
-    remembered: Option<Known>,
-}
-
-/// What is remembered, as far as it was read.
-#[derive(Debug)]
-struct Known {
-    revision: Revision,
-    mark: RememberedMark,
-    set: Arc<RememberedSet>,
+    pub(super) seen: Seen,
 }
 
 impl ApprovalQueue {
@@ -103,8 +90,10 @@ impl ApprovalQueue {
             settings,
             hook,
             waiting: Arc::default(),
+            held: Held::default(),
+            notices: broadcast::Sender::new(notice::HELD_MAX),
             journal: OnceLock::new(),
-            seen: Mutex::default(),
+            seen: Seen::default(),
         }))
     }
 
@@ -114,20 +103,27 @@ impl ApprovalQueue {
         self.0.journal.get_or_init(|| journal);
     }
 
+    /// Whether other processes of this machine see what is asked here, and can answer it.
+    pub fn is_seen_elsewhere(&self) -> bool {
+        self.0.store.is_shared()
+    }
+
     pub(super) fn now(&self) -> u64 {
         (self.0.clock)()
     }
 
-    /// Makes the request of a call that has to ask. Asks nobody.
+    /// Makes the request of a call that has to ask, and says of `remembered` what doesn't hold for it
+    /// any more. Asks nobody.
     ///
     /// # Errors
-    /// Grants that can't be bound, no random bytes, or a store at fault.
+    /// Grants that can't be bound, or no random bytes.
     pub fn request(
         &self,
         asking: &Asking<'_>,
         reason: &AskReason,
+        remembered: &RememberedSet,
     ) -> Result<ApprovalRequest, ApprovalError> {
-        let (now, remembered) = (self.now(), self.remembered()?);
+        let now = self.now();
         let ttl_ms = u64::try_from(self.0.settings.ttl.as_millis()).unwrap_or(u64::MAX);
         asking.request(reason, now, ttl_ms, remembered.outdated(&asking.asked(), now))
     }
@@ -144,26 +140,6 @@ impl ApprovalQueue {
     ) -> Result<ApprovalEntry, StorageError> {
         let id = id.clone();
         self.blocking(move |queue| queue.0.store.take(&id, &binding, queue.now())).await
-    }
-
-    /// What is remembered, as of at most 50 ms ago. Cheap enough for every call.
-    ///
-    /// # Errors
-    /// A store at fault: nothing may be let through by what can't be read.
-    pub fn remembered(&self) -> Result<Arc<RememberedSet>, StorageError> {
-        let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let revision = self.look(&mut seen, REMEMBERED_MAX_AGE)?;
-        if let Some(known) = seen.remembered.as_ref().filter(|it| it.revision == revision) {
-            return Ok(Arc::clone(&known.set));
-        }
-        // Most of what is written is requests, which change nothing here.
-        let mark = self.0.store.remembered_mark()?;
-        let set = match seen.remembered.take() {
-            Some(known) if known.mark == mark => known.set,
-            _ => Arc::new(RememberedSet::new(self.0.store.remembered(self.now())?)),
-        };
-        seen.remembered = Some(Known { revision, mark, set: Arc::clone(&set) });
-        Ok(set)
     }
 
     /// What is remembered, for a list; oldest first.
@@ -244,29 +220,6 @@ impl ApprovalQueue {
             self.0.bus.publish(None, || EventKind::ApprovalEnded { request_id, state });
             self.0.waiting.wake(id);
         }
-    }
-
-    /// The store's revision, looked up again where it is older than `max_age`.
-    pub(super) fn revision(&self, max_age: Duration) -> Result<Revision, StorageError> {
-        let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        self.look(&mut seen, max_age)
-    }
-
-    fn look(&self, seen: &mut Seen, max_age: Duration) -> Result<Revision, StorageError> {
-        let now = Instant::now();
-        if let Some((at, revision)) = seen.revision
-            && now.duration_since(at) < max_age
-        {
-            return Ok(revision);
-        }
-        let revision = self.0.store.revision()?;
-        seen.revision = Some((now, revision));
-        Ok(revision)
-    }
-
-    /// Makes the next look see what was just written here.
-    pub(super) fn forget_seen(&self) {
-        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner).revision = None;
     }
 
     /// Runs an operation of the store where it may wait for another process without keeping calls

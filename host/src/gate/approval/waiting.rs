@@ -73,6 +73,12 @@ impl Waiting {
         self.lock().waited.len()
     }
 
+    /// How many wait in all.
+    #[cfg(test)]
+    pub(super) fn calls(&self) -> usize {
+        self.lock().waited.values().map(|waited| waited.wake.receiver_count()).sum()
+    }
+
     #[cfg(test)]
     pub(super) fn announced_len(&self) -> usize {
         self.lock().announced.len()

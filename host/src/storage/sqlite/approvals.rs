@@ -4,9 +4,9 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::SqliteStore;
 use super::fault::Fault;
 use super::rows::{self, integer};
+use super::{SqliteStore, open};
 use crate::contract::approval::{
     ApprovalEntry, ApprovalRequest, ApprovalState, Decided, Remembered,
 };
@@ -16,9 +16,17 @@ use crate::storage::approvals::{
 };
 use crate::storage::error::StorageError;
 
+/// In the column `shared`: a call has found the request that whoever made it can't know of. Smaller
+/// are 0, one call's own, and 1, which identical calls share.
+const FOUND_BY_OTHERS: i64 = 2;
+
 impl ApprovalStore for SqliteStore {
     fn is_shared(&self) -> bool {
         self.path.is_some()
+    }
+
+    fn looks_at_once(&self) -> bool {
+        self.opened.get().is_some() || self.path.as_deref().is_some_and(open::is_absent)
     }
 
     fn revision(&self) -> Result<Revision, StorageError> {
@@ -29,9 +37,19 @@ impl ApprovalStore for SqliteStore {
         self.write(|to| super::insert::insert(to, request, false, now))
     }
 
-    fn insert_shared(&self, request: &ApprovalRequest, now: u64) -> Result<Inserted, StorageError> {
+    fn insert_shared(
+        &self,
+        request: &ApprovalRequest,
+        now: u64,
+        joins: &mut dyn FnMut(&ApprovalId) -> bool,
+    ) -> Result<Inserted, StorageError> {
         self.write(|to| {
             if let Some(entry) = open_by_binding(to, &request.binding, now)? {
+                let id = &entry.request.id;
+                if !joins(id) {
+                    let sql = "UPDATE approvals SET shared = ?2 WHERE id = ?1 AND shared <> ?2";
+                    to.execute(sql, params![id.as_str(), FOUND_BY_OTHERS])?;
+                }
                 return Ok(Inserted::Existing(Box::new(entry)));
             }
             super::insert::insert(to, request, true, now)?;
@@ -102,11 +120,11 @@ impl ApprovalStore for SqliteStore {
     }
 
     fn withdraw(&self, id: &ApprovalId, reason: &str, now: u64) -> Result<bool, StorageError> {
-        self.write_existing(|to| {
-            let sql = "UPDATE approvals SET state = 'withdrawn', ended_ms = ?2, end_reason = ?3 \
-                       WHERE id = ?1 AND ended_ms IS NULL";
-            Ok(to.execute(sql, params![id.as_str(), integer(now), reason])? > 0)
-        })
+        self.write_existing(|to| withdraw(to, id, reason, now, i64::MAX))
+    }
+
+    fn let_go(&self, id: &ApprovalId, reason: &str, now: u64) -> Result<bool, StorageError> {
+        self.write_existing(|to| withdraw(to, id, reason, now, FOUND_BY_OTHERS))
     }
 
     fn withdraw_session(&self, session: &str, now: u64) -> Result<SessionEnd, StorageError> {
@@ -131,6 +149,19 @@ impl ApprovalStore for SqliteStore {
     fn revoke(&self, id: &ApprovalId, now: u64) -> Result<bool, StorageError> {
         self.write_existing(|to| super::remembered::revoke(to, id, now))
     }
+}
+
+/// Ends a request that is shared by less than `below` says; whether there was one to end.
+fn withdraw(
+    to: &Connection,
+    id: &ApprovalId,
+    reason: &str,
+    now: u64,
+    below: i64,
+) -> Result<bool, Fault> {
+    let sql = "UPDATE approvals SET state = 'withdrawn', ended_ms = ?2, end_reason = ?3 WHERE id = \
+               ?1 AND ended_ms IS NULL AND shared < ?4";
+    Ok(to.execute(sql, params![id.as_str(), integer(now), reason, below])? > 0)
 }
 
 /// The request of this id.
@@ -163,7 +194,7 @@ fn open_by_binding(
     now: u64,
 ) -> Result<Option<ApprovalEntry>, Fault> {
     let sql = format!(
-        "SELECT {} FROM approvals WHERE binding = ?1 AND ended_ms IS NULL AND shared = 1 AND \
+        "SELECT {} FROM approvals WHERE binding = ?1 AND ended_ms IS NULL AND shared >= 1 AND \
          lapses_ms > ?2 ORDER BY number LIMIT 1",
         rows::ENTRY
     );

@@ -36,7 +36,7 @@ fn said(entry: &Entry) -> String {
                 (Some(person), None) => person,
                 _ => text("by").unwrap_or_default(),
             };
-            format!("let through by {by}{}", because("reason"))
+            format!("{}let through by {by}{}", from(entry), because("reason"))
         }
         "CallFinished" => {
             let (outcome, ran) = (text("outcome").unwrap_or_default(), text("executed"));
@@ -47,9 +47,9 @@ fn said(entry: &Entry) -> String {
             let approval = text("approval").map(|id| format!(", request {id}")).unwrap_or_default();
             let outcome = text("outcome").unwrap_or_default();
             let ran = if entry.kind == "CallAnswered" { ", not run" } else { "" };
-            format!("{outcome}{ran}{approval}{}", because("reason"))
+            format!("{}{outcome}{ran}{approval}{}", from(entry), because("reason"))
         }
-        "ApprovalRequested" => text("reason").unwrap_or_default(),
+        "ApprovalRequested" => format!("{}{}", from(entry), text("reason").unwrap_or_default()),
         "ApprovalDecided" => {
             let (decision, by) = (text("decision").unwrap_or_default(), person(entry));
             let scope = entry.fields.get("rememberedScope").map(|scope| {
@@ -69,10 +69,65 @@ fn said(entry: &Entry) -> String {
     }
 }
 
+/// Who made the call, and for which user, where either is named.
+fn from(entry: &Entry) -> String {
+    let of = |field| entry.fields.get("caller")?.get(field)?.as_str().map(name);
+    match (of("caller"), of("userId")) {
+        (Some(caller), Some(user)) => format!("from {caller} for {user}, "),
+        (Some(caller), None) => format!("from {caller}, "),
+        (None, Some(user)) => format!("for {user}, "),
+        (None, None) => String::new(),
+    }
+}
+
 fn person(entry: &Entry) -> Option<String> {
     entry.fields.get("approver")?.get("name")?.as_str().map(name)
 }
 
 fn name(text: &str) -> String {
     clipped_line(text, NAME_MAX_LEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::contract::ids::Digest;
+
+    fn shown(kind: &str, fields: Value) -> String {
+        let Value::Object(fields) = fields else { panic!("{fields}") };
+        let (kind, hash) = (kind.to_owned(), Digest::of(b""));
+        line(&Entry { seq: 1, at_unix_ms: 0, hash, kind, fields, json: String::new() })
+    }
+
+    #[test]
+    fn a_call_is_shown_with_who_made_it() {
+        let started = |caller: Value| {
+            let fields = json!({"toolName": "a.b", "callId": "c1", "caller": caller, "by": "rule"});
+            shown("CallStarted", fields).split_once(": ").unwrap().1.to_owned()
+        };
+        let named = json!({"caller": "bo\u{1b}t", "permissionLevel": "FULL"});
+        assert_eq!(started(named), "from bo<U+001B>t, let through by rule\n");
+        let user = json!({"caller": "bot", "userId": "ann"});
+        assert_eq!(started(user), "from bot for ann, let through by rule\n");
+        assert_eq!(started(json!({"userId": "ann"})), "for ann, let through by rule\n");
+        assert_eq!(started(json!({})), "let through by rule\n", "nobody was named");
+    }
+
+    #[test]
+    fn a_call_that_did_not_run_and_a_request_are_shown_with_who_made_them() {
+        let fields = |more: Value| {
+            let mut fields = json!({"callId": "c1", "caller": {"caller": "bot"}, "reason": "no"});
+            fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            fields
+        };
+        let denied = json!({"outcome": "denied"});
+        let line = shown("CallRefused", fields(denied.clone()));
+        assert!(line.ends_with("CallRefused  c1: from bot, denied (no)\n"), "{line}");
+        let line = shown("CallAnswered", fields(denied));
+        assert!(line.ends_with("c1: from bot, denied, not run (no)\n"), "{line}");
+        let line = shown("ApprovalRequested", fields(json!({})));
+        assert!(line.ends_with("ApprovalRequested  c1: from bot, no\n"), "{line}");
+    }
 }

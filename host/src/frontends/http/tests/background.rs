@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::kit::{Answer, Api, until};
+use super::kit::{Answer, Api, config, until};
 use crate::frontends::http::background::RUNNING_MAX_OF_ONE;
+use crate::storage::ListFilter;
 
 async fn begin(api: &Api, token: &str, tool: &str, id: &str) -> Answer {
     let body = json!({"tool": tool, "callId": id, "background": true});
@@ -59,6 +60,23 @@ async fn a_background_call_is_cancelled_by_either_way() {
         assert_eq!(ended(&api, "calls-a", &path).await["outcome"], "interrupted");
         assert_eq!(api.running.now(), 0);
     }
+}
+
+#[tokio::test]
+async fn nobody_answers_for_a_background_call_that_was_cancelled_while_it_waited() {
+    let mut config = config("");
+    config.approvals.hand_back_ms = 600_000;
+    let api = Api::configured(config);
+    let _watched = api.app.host.events();
+    begin(&api, "calls-a", "fake.write", "one").await.is(202);
+    let approvals = api.app.host.approvals();
+    until(|| !approvals.list(&ListFilter::pending()).unwrap().is_empty()).await;
+    let id = approvals.list(&ListFilter::pending()).unwrap().remove(0).id;
+    api.delete("calls-a", "/v1/calls/one").await.is(202);
+    assert_eq!(ended(&api, "calls-a", "/v1/calls/one").await["outcome"], "cancelled");
+    let path = format!("/v1/approvals/{id}/decision");
+    let once = json!({"decision": "once"});
+    api.post("approves", &path, once).await.is_problem(409, "was withdrawn");
 }
 
 #[tokio::test]

@@ -91,7 +91,7 @@ fn t34_always_survives_a_restart_and_is_listed_and_revocable() {
     drop(first);
     let mut after = desk();
     let covered =
-        |desk: &Desk| desk.queue.remembered().unwrap().find(&call.asking().asked(), NOW).is_some();
+        |desk: &Desk| desk.remembered().unwrap().find(&call.asking().asked(), NOW).is_some();
     assert!(covered(&after));
     let listed = after.queue.remembered_list().unwrap();
     assert_eq!((&listed[0].id, &listed[0].approver), (&ids[0], &approver()));
@@ -107,7 +107,7 @@ async fn what_another_process_remembers_or_revokes_is_seen_within_a_moment() {
     let desk = || Desk::over(Arc::new(SqliteStore::at(&path)), || NOW, None);
     let (one, other, call) = (desk(), desk(), Call::new("{}"));
     let moment = Duration::from_millis(51);
-    let covered = || one.queue.remembered().unwrap().find(&call.asking().asked(), NOW).is_some();
+    let covered = || one.remembered().unwrap().find(&call.asking().asked(), NOW).is_some();
     assert!(!covered());
     let ids = waiting(&other, &[&call]);
     other.decide(&ids[0], always(RememberScope::Tool)).unwrap();

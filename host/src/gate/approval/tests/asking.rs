@@ -44,7 +44,7 @@ async fn t29_with_nobody_there_a_call_is_declined_at_once_with_the_reason() {
     drop((bus, events));
     let started = tokio::time::Instant::now();
     for mode in [ApprovalMode::Wait, ApprovalMode::HandBack] {
-        let request = queue.request(&call.asking(), &reason()).unwrap();
+        let request = queue.request(&call.asking(), &reason(), &RememberedSet::default()).unwrap();
         let answer = queue.ask(request, mode, &CancellationToken::new()).await;
         assert!(declined_reason(&answer).contains("there is no approver"), "{answer:?}");
     }
@@ -62,7 +62,8 @@ async fn t29_an_approver_without_an_answer_declines_where_nobody_else_can_answer
         Desk::over(Arc::new(SqliteStore::in_memory().unwrap()), || NOW, Some(Hook::new(1, None)));
     let Desk { queue, bus, events } = desk;
     drop((bus, events));
-    let request = queue.request(&Call::new("{}").asking(), &reason()).unwrap();
+    let request =
+        queue.request(&Call::new("{}").asking(), &reason(), &RememberedSet::default()).unwrap();
     let id = request.id.clone();
     let answer = queue.ask(request, ApprovalMode::Wait, &CancellationToken::new()).await;
     assert!(declined_reason(&answer).contains("gave no answer"), "{answer:?}");
@@ -76,12 +77,12 @@ async fn who_asks_a_person_itself_gets_the_request_at_once_and_its_repeat_is_adm
     drop((bus, events));
     let (call, mode) = (Call::new("{}"), ApprovalMode::HandBackAtOnce);
     let started = tokio::time::Instant::now();
-    let request = queue.request(&call.asking(), &reason()).unwrap();
+    let request = queue.request(&call.asking(), &reason(), &RememberedSet::default()).unwrap();
     let answer = queue.ask(request, mode, &CancellationToken::new()).await;
     let Answer::Pending { id, .. } = answer else { panic!("{answer:?}") };
     assert_eq!(tokio::time::Instant::now(), started);
     queue.decide(&id, ApprovalDecision::Once, approver()).unwrap();
-    let request = queue.request(&call.asking(), &reason()).unwrap();
+    let request = queue.request(&call.asking(), &reason(), &RememberedSet::default()).unwrap();
     let answer = queue.ask(request, mode, &CancellationToken::new()).await;
     assert!(matches!(answer, Answer::Admitted(_)), "{answer:?}");
 }
@@ -213,6 +214,44 @@ async fn a_cancelled_call_and_a_dropped_one_withdraw_what_they_asked() {
     assert_eq!(desk.count(|_| true), 0, "cancelled before: nobody was asked");
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_runs_the_process_hears_once_of_each_request_and_is_nobody_who_could_answer() {
+    let desk = Desk::new();
+    let mut notices = desk.queue.notices();
+    let mut question = Call::new(r#"{"n":2}"#);
+    question.call.caller = None;
+    let asks = |call: &Call, question| {
+        let reason = AskReason { question, ..reason() };
+        let request = desk.requested(call, &reason).unwrap();
+        let (id, queue) = (request.id.clone(), desk.queue.clone());
+        let ask = async move {
+            queue.ask(request, ApprovalMode::HandBack, &CancellationToken::new()).await
+        };
+        (id, ask)
+    };
+    let (first, answer) = asks(&Call::new("{}"), false);
+    answer.await;
+    asks(&Call::new("{}"), false).1.await;
+    let (second, answer) = asks(&question, true);
+    answer.await;
+    let notice = |id, caller: Option<&str>, question| {
+        let (tool, caller) = ("files.write".parse().unwrap(), caller.map(str::to_owned));
+        Notice { id, tool, caller, question }
+    };
+    assert_eq!(notices.try_recv(), Ok(notice(first, Some("bot"), false)));
+    assert_eq!(notices.try_recv(), Ok(notice(second, None, true)));
+    assert!(notices.try_recv().is_err(), "a repeat makes no request");
+    let itself = ask(&desk, &Call::new(r#"{"n":3}"#), ApprovalMode::HandBackAtOnce).await;
+    assert!(matches!(itself, Answer::Pending { .. }) && notices.try_recv().is_err());
+
+    let Desk { queue, bus, events } = desk;
+    drop((bus, events));
+    let request =
+        queue.request(&Call::new("{}").asking(), &reason(), &RememberedSet::default()).unwrap();
+    let answer = queue.ask(request, ApprovalMode::Wait, &CancellationToken::new()).await;
+    assert!(declined_reason(&answer).contains("there is no approver"), "{answer:?}");
+}
+
 #[tokio::test]
 async fn a_call_that_is_dropped_while_its_request_is_written_leaves_none_behind() {
     for _ in 0..50 {
@@ -286,7 +325,9 @@ async fn every_other_answer_means_what_it_says_and_runs_nothing_twice() {
             (ApprovalDecision::Answer { .. }, Answer::Answered { content, .. }) => {
                 assert_eq!(content, "42");
             }
-            (ApprovalDecision::Cancel, Answer::Cancelled) => {}
+            (ApprovalDecision::Cancel, Answer::CalledOff { by, id: of }) => {
+                assert_eq!((by, &of), (approver(), &id));
+            }
             other => panic!("{other:?}"),
         }
         assert_eq!(desk.state(&id), state);
@@ -304,5 +345,5 @@ async fn a_store_at_fault_lets_nothing_through_and_names_no_path() {
     let Answer::Unavailable(why) = &answer else { panic!("{answer:?}") };
     assert!(why.contains("store of approvals") && !why.contains('/'), "{why}");
     tokio::time::advance(Duration::from_millis(51)).await;
-    assert!(desk.queue.remembered().is_err());
+    assert!(desk.remembered().is_err());
 }

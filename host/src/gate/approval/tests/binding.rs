@@ -82,6 +82,6 @@ fn a_folder_that_has_no_json_can_not_be_bound() {
     let host = std::ffi::OsString::from_vec(vec![b'/', 0xff]).into();
     call.grants = Grants::default();
     call.grants.add_dir(DirGrant { host, guest: "/w".into(), mode: DirMode::ReadOnly }).unwrap();
-    let error = Desk::new().queue.request(&call.asking(), &reason()).unwrap_err();
+    let error = Desk::new().requested(&call, &reason()).unwrap_err();
     assert!(matches!(error, ApprovalError::Unbindable(_)), "{error}");
 }

@@ -16,7 +16,7 @@ fn remember(call: &Call, decision: ApprovalDecision) -> (Desk, Remembered) {
 }
 
 fn found(desk: &Desk, call: &Call) -> Option<RememberedVerdict> {
-    let set = desk.queue.remembered().unwrap();
+    let set = desk.remembered().unwrap();
     set.find(&call.asking().asked(), NOW).map(|remembered| remembered.verdict)
 }
 
@@ -185,7 +185,7 @@ fn an_approval_ends_by_its_time_and_while_the_clock_stands_before_it() {
 #[test]
 fn a_tool_of_which_nothing_is_remembered_is_known_at_once() {
     let (desk, _) = remember(&Call::new("{}"), always(RememberScope::Tool));
-    let set = desk.queue.remembered().unwrap();
+    let set = desk.remembered().unwrap();
     assert!(set.knows(&"files.write".parse().unwrap()));
     assert!(!set.knows(&"files.read".parse().unwrap()));
 }

@@ -21,6 +21,7 @@ struct Store {
     inserted: AtomicUsize,
     decided_on: Mutex<Vec<ThreadId>>,
     withdrawn_on: Mutex<Vec<ThreadId>>,
+    read_on: Mutex<Vec<ThreadId>>,
 }
 
 impl Store {
@@ -32,6 +33,7 @@ impl Store {
             inserted: AtomicUsize::new(0),
             decided_on: Mutex::default(),
             withdrawn_on: Mutex::default(),
+            read_on: Mutex::default(),
         })
     }
 
@@ -48,6 +50,10 @@ impl ApprovalStore for Store {
         self.inner.is_shared()
     }
 
+    fn looks_at_once(&self) -> bool {
+        self.inner.looks_at_once()
+    }
+
     fn revision(&self) -> Result<Revision, StorageError> {
         self.inner.revision()
     }
@@ -56,8 +62,13 @@ impl ApprovalStore for Store {
         self.keep(|inner| inner.insert(request, now))
     }
 
-    fn insert_shared(&self, request: &ApprovalRequest, now: u64) -> Result<Inserted, StorageError> {
-        self.keep(|inner| inner.insert_shared(request, now))
+    fn insert_shared(
+        &self,
+        request: &ApprovalRequest,
+        now: u64,
+        joins: &mut dyn FnMut(&ApprovalId) -> bool,
+    ) -> Result<Inserted, StorageError> {
+        self.keep(|inner| inner.insert_shared(request, now, joins))
     }
 
     fn get(&self, id: &ApprovalId) -> Result<ApprovalEntry, StorageError> {
@@ -107,15 +118,22 @@ impl ApprovalStore for Store {
         self.inner.withdraw(id, reason, now)
     }
 
+    fn let_go(&self, id: &ApprovalId, reason: &str, now: u64) -> Result<bool, StorageError> {
+        self.withdrawn_on.lock().unwrap().push(current().id());
+        self.inner.let_go(id, reason, now)
+    }
+
     fn withdraw_session(&self, session: &str, now: u64) -> Result<SessionEnd, StorageError> {
         self.inner.withdraw_session(session, now)
     }
 
     fn remembered_mark(&self) -> Result<RememberedMark, StorageError> {
+        self.read_on.lock().unwrap().push(current().id());
         self.inner.remembered_mark()
     }
 
     fn remembered(&self, now: u64) -> Result<Vec<Remembered>, StorageError> {
+        self.read_on.lock().unwrap().push(current().id());
         self.inner.remembered(now)
     }
 
@@ -213,6 +231,28 @@ async fn only_a_dropped_call_makes_its_own_thread_wait_for_the_store() {
     assert!(matches!(answer, Answer::Admitted(_)), "{answer:?}");
     let on = store.decided_on.lock().unwrap().clone();
     assert!(on.len() == 1 && on[0] != here, "{on:?}, and the test is on {here:?}");
+}
+
+#[tokio::test]
+async fn what_is_remembered_is_read_once_for_all_calls_and_on_none_of_their_threads() {
+    let store = Store::new(None);
+    let desk = Desk::over(store.clone(), || NOW, None);
+    let read = || std::mem::take(&mut *store.read_on.lock().unwrap());
+    let all = || futures_util::future::join_all((0..10).map(|_| desk.queue.remembered()));
+    let same = |sets: Vec<Result<Arc<RememberedSet>, _>>| {
+        let sets: Vec<_> = sets.into_iter().map(Result::unwrap).collect();
+        assert!(sets.iter().all(|set| Arc::ptr_eq(set, &sets[0])));
+    };
+    same(all().await);
+    let on = read();
+    assert!(on.len() == 2 && !on.contains(&current().id()), "its mark, and itself: {on:?}");
+    same(all().await);
+    assert_eq!(read(), [], "nothing was written");
+    store.inner.insert(&desk.request(&Call::new("{}")), NOW).unwrap();
+    desk.queue.forget_seen();
+    same(all().await);
+    let on = read();
+    assert!(on.len() == 1 && on[0] != current().id(), "its mark is the same: {on:?}");
 }
 
 #[tokio::test]

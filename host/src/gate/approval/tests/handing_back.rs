@@ -30,7 +30,7 @@ async fn a_refusal_is_handed_to_the_repeat_once_and_then_asked_again() {
     let mut desk = Desk::new();
     let call = Call::new("{}");
     let (id, waiting) = desk.asked(&call, ApprovalMode::HandBack).await;
-    waiting.abort();
+    assert!(matches!(waiting.await.unwrap(), Answer::Pending { .. }));
     assert_eq!(desk.state(&id), ApprovalState::Pending, "left for the repeat");
     desk.decide(&id, deny()).unwrap();
     assert_eq!(declined_reason(&ask(&desk, &call, ApprovalMode::HandBack).await), "not today");
@@ -72,7 +72,7 @@ async fn t38_a_request_outlives_its_process_and_its_answer_admits_the_repeat_onc
     let call = Call::new("{}");
     let mut desk = Desk::over(file(&path), || NOW, None);
     let (id, waiting) = desk.asked(&call, ApprovalMode::HandBack).await;
-    waiting.abort();
+    assert!(matches!(waiting.await.unwrap(), Answer::Pending { .. }));
     drop(desk);
     let desk = Desk::over(file(&path), || NOW + 1_000, None);
     assert_eq!(pending(&desk.queue), std::slice::from_ref(&id));

@@ -7,6 +7,7 @@ mod cards;
 mod covering;
 mod faults;
 mod handing_back;
+mod holding;
 mod recorded;
 
 use std::sync::Arc;
@@ -118,7 +119,19 @@ impl Desk {
     }
 
     fn request(&self, call: &Call) -> ApprovalRequest {
-        self.queue.request(&call.asking(), &reason()).unwrap()
+        self.requested(call, &reason()).unwrap()
+    }
+
+    fn requested(&self, call: &Call, reason: &AskReason) -> Result<ApprovalRequest, ApprovalError> {
+        self.queue.request(&call.asking(), reason, &self.remembered().unwrap())
+    }
+
+    /// What a call would get to know of what is remembered, on this thread.
+    fn remembered(&self) -> Result<Arc<RememberedSet>, StorageError> {
+        match self.queue.still_remembered()? {
+            Some(set) => Ok(set),
+            None => self.queue.read_remembered(),
+        }
     }
 
     /// Asks for a call on a task of its own.

@@ -185,8 +185,12 @@ fn identical_calls_share_one_request_until_its_answer_is_taken() {
     let (_folder, path) = place();
     let (one, two) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
     let again = |number| ApprovalRequest { binding: request(1).binding, ..request(number) };
-    assert_eq!(one.insert_shared(&request(1), MADE).unwrap(), Inserted::New);
-    let shared = |store: &SqliteStore, number| match store.insert_shared(&again(number), MADE + 1) {
+    assert_eq!(one.insert_shared(&request(1), MADE, &mut |_| false).unwrap(), Inserted::New);
+    let shared = |store: &SqliteStore, number| match store.insert_shared(
+        &again(number),
+        MADE + 1,
+        &mut |_| false,
+    ) {
         Ok(Inserted::Existing(entry)) => Some(entry.request.id),
         Ok(Inserted::New) => None,
         Err(error) => panic!("{error}"),
@@ -199,11 +203,34 @@ fn identical_calls_share_one_request_until_its_answer_is_taken() {
 }
 
 #[test]
+fn a_request_is_let_go_of_unless_a_call_has_found_it_that_is_not_known() {
+    let (_folder, path) = place();
+    let (one, two) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    for (number, joins, goes) in [(1, true, true), (2, false, false)] {
+        let again = ApprovalRequest { binding: request(number).binding, ..request(number + 10) };
+        one.insert_shared(&request(number), MADE, &mut |_| false).unwrap();
+        let found = two.insert_shared(&again, MADE, &mut |found| {
+            assert_eq!(*found, id(number));
+            joins
+        });
+        assert!(matches!(found, Ok(Inserted::Existing(_))), "{found:?}");
+        assert_eq!(one.let_go(&id(number), "gone", MADE).unwrap(), goes);
+    }
+    let again = ApprovalRequest { binding: request(2).binding, ..request(20) };
+    let found = two.insert_shared(&again, MADE, &mut |_| true).unwrap();
+    assert!(matches!(found, Inserted::Existing(_)), "still shared: {found:?}");
+    assert!(!one.let_go(&id(2), "gone", MADE).unwrap(), "it stays marked");
+    assert!(one.withdraw(&id(2), "gone", MADE).unwrap());
+    one.insert(&request(3), MADE).unwrap();
+    assert!(one.let_go(&id(3), "gone", MADE).unwrap(), "one call's own");
+}
+
+#[test]
 fn a_request_that_one_call_waits_for_is_shared_with_nobody() {
     let store = memory();
     store.insert(&request(1), MADE).unwrap();
     let same = ApprovalRequest { binding: request(1).binding, ..request(2) };
-    assert_eq!(store.insert_shared(&same, MADE).unwrap(), Inserted::New);
+    assert_eq!(store.insert_shared(&same, MADE, &mut |_| false).unwrap(), Inserted::New);
     let error = store.insert(&request(1), MADE).unwrap_err();
     assert_eq!(error, StorageError::SameId(id(1)));
 }
@@ -240,7 +267,10 @@ fn t34_what_is_remembered_survives_a_restart_is_listed_and_revocable() {
 fn what_a_revoked_answer_answered_admits_no_call_that_has_not_taken_it() {
     let store = memory();
     for number in 1..=4 {
-        assert_eq!(store.insert_shared(&request(number), MADE).unwrap(), Inserted::New);
+        assert_eq!(
+            store.insert_shared(&request(number), MADE, &mut |_| false).unwrap(),
+            Inserted::New
+        );
     }
     let along = Decided { along: Some(id(1)), ..once() };
     store.decide(&id(1), &once(), Some(&remembered(1))).unwrap();
@@ -254,7 +284,11 @@ fn what_a_revoked_answer_answered_admits_no_call_that_has_not_taken_it() {
         assert_eq!(late, StorageError::Withdrawn { id: id(number), reason: "revoked".into() });
     }
     let again = ApprovalRequest { binding: request(1).binding, ..request(5) };
-    assert_eq!(store.insert_shared(&again, MADE + 40).unwrap(), Inserted::New, "asked anew");
+    assert_eq!(
+        store.insert_shared(&again, MADE + 40, &mut |_| false).unwrap(),
+        Inserted::New,
+        "asked anew"
+    );
     assert_eq!(store.state(&id(3)).unwrap(), ApprovalState::Used);
     assert!(store.take(&id(4), &request(4).binding, MADE + 40).is_ok(), "named by itself");
 }
