@@ -24,6 +24,7 @@ use super::flight::Flight;
 use super::message::{Faulty, Incoming, RawArguments, inspect};
 use super::server::{SESSION, Server};
 use super::shared::Shared;
+use super::tasks::Lane;
 use crate::frontends::access::Access;
 
 type Sessions = LocalSessionManager;
@@ -74,9 +75,11 @@ impl Web {
             .with_sse_retry(None)
             .with_json_response(true)
             .with_max_request_body_bytes(bounds.message_bytes)
-            .with_cancellation_token(shutdown);
+            .with_cancellation_token(shutdown.clone());
         let of = Arc::clone(shared);
-        let make = move || Ok(Server::of_requests(Arc::clone(&of)));
+        let (running, drain) = (shared.tasks.of_requests.clone(), shared.settings.drain);
+        let lane = Lane { leaving: shutdown, running, drain };
+        let make = move || Ok(Server::of_requests(Arc::clone(&of), lane.clone()));
         let service = StreamableHttpService::new(make, Arc::clone(&sessions), config);
         let shared = Arc::clone(shared);
         Self {

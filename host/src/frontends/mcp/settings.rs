@@ -51,6 +51,18 @@ pub struct McpBounds {
     pub session_idle: Duration,
     /// How long whoever sits at the client has for an answer while a call is open.
     pub elicitation: Duration,
+    /// How long a call whose client takes tasks may run before it becomes one.
+    pub task_grace: Duration,
+    /// How long a task may run, and is kept from when it was made; `ttlMs` says so.
+    pub task_ttl: Duration,
+    /// How long a task that ended late is kept after its end at least; `ttlMs` grows by it.
+    pub task_kept: Duration,
+    /// Tasks of one caller, running or ended.
+    pub tasks_of_one: usize,
+    /// Tasks of all callers.
+    pub tasks: usize,
+    /// Bytes of results of all tasks.
+    pub task_bytes: usize,
 }
 
 impl Default for McpBounds {
@@ -64,6 +76,12 @@ impl Default for McpBounds {
             sessions: 1_024,
             session_idle: Duration::from_secs(300),
             elicitation: Duration::from_secs(600),
+            task_grace: Duration::from_millis(500),
+            task_ttl: Duration::from_secs(3_600),
+            task_kept: Duration::from_secs(900),
+            tasks_of_one: 64,
+            tasks: 1_024,
+            task_bytes: 64 << 20,
         }
     }
 }

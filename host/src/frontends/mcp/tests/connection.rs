@@ -192,7 +192,9 @@ async fn unknown_methods_and_parameters_are_told_apart() {
     assert_eq!(code(&client.ask(1, "no/such", json!({})).await).1, -32601);
     assert_eq!(code(&client.ask(2, "resources/read", json!({"uri": 7})).await).1, -32602);
     assert_eq!(code(&client.ask(3, "tools/list", json!({"cursor": "x"})).await).1, -32602);
-    assert_eq!(code(&client.ask(4, "tasks/get", json!({"taskId": "x"})).await).1, -32601);
+    for gone in ["tasks/list", "tasks/result"] {
+        assert_eq!(code(&client.ask(4, gone, json!({"taskId": "x"})).await).1, -32601);
+    }
 }
 
 #[tokio::test]

@@ -103,6 +103,8 @@ pub(super) struct Runner {
     /// Attempts that were cancelled.
     pub(super) stopped: AtomicUsize,
     pub(super) seen: Mutex<Vec<Attempt>>,
+    /// Cancelled when slow tools may end by themselves.
+    pub(super) released: CancellationToken,
 }
 
 #[async_trait::async_trait]
@@ -113,14 +115,21 @@ impl ToolRunner for Runner {
         let (mut missing_grants, mut attachments) = (Vec::new(), Vec::new());
         let (mut case, mut value) = (ReturnCase::Plain, json!("fine"));
         match tool.tool.as_str() {
-            "slow" => {
-                attempt.cancel.cancelled().await;
+            "slow" => tokio::select! {
+                () = self.released.cancelled() => {}
+                () = attempt.cancel.cancelled() => {
                 self.stopped.fetch_add(1, Ordering::SeqCst);
                 let usage = Usage::default();
                 return AttemptEnd { end: End::Interrupted, usage, missing_grants };
-            }
+                }
+            },
             "echo" => value = json!(attempt.arguments.canonical()),
-            "fails" => (case, value) = (ReturnCase::Err, json!({"message": "no such file"})),
+            "fails" => {
+                if attempt.arguments.canonical().contains("slow") {
+                    self.released.cancelled().await;
+                }
+                (case, value) = (ReturnCase::Err, json!({"message": "no such file"}));
+            }
             "lies" => value = json!(7),
             "steps" => {
                 for done in [1, 2, 2, 1, 5] {
