@@ -21,6 +21,10 @@ use super::flight::FlightError;
 const ID_MAX_LEN: usize = 256;
 /// The code for too many open requests: outside what JSON-RPC reserves.
 const TOO_MANY: ErrorCode = ErrorCode(429);
+/// Where a request names the version of the protocol that it speaks.
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// What is said of one that is no text.
+const NO_VERSION: &str = "`_meta` must have a text as `io.modelcontextprotocol/protocolVersion`";
 /// The method of a call.
 const CALL: &str = "tools/call";
 
@@ -42,7 +46,8 @@ impl Faulty {
         Self { id, error: Box::new(ErrorData::new(code, message, None)) }
     }
 
-    fn request(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
+    /// A request that is none of MCP's, or none that may be made.
+    pub(super) fn request(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(id, ErrorCode::INVALID_REQUEST, message)
     }
 
@@ -53,6 +58,12 @@ impl Faulty {
     /// A message above the bound.
     pub(super) fn too_long(max: usize) -> Self {
         Self::request(None, format!("a message has at most {max} bytes"))
+    }
+
+    /// Too many of something, which `message` names.
+    #[cfg(feature = "http")]
+    pub(super) fn too_many(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(id, TOO_MANY, message)
     }
 
     /// A request that isn't taken in beside those that are open.
@@ -157,6 +168,8 @@ pub(super) fn inspect(raw: &[u8]) -> Result<Incoming<'_>, Faulty> {
             Ok(Incoming::Call(id, Box::new(params)))
         }
         (Some(method), Some(id)) => {
+            let params = envelope.params.map(RawValue::get).unwrap_or_default();
+            typed(&id, method, params)?;
             Ok(Incoming::Request { id, initialize: method == "initialize" })
         }
         (Some("notifications/cancelled"), None) if !is_list => {
@@ -169,6 +182,45 @@ pub(super) fn inspect(raw: &[u8]) -> Result<Incoming<'_>, Faulty> {
             Ok(Incoming::Response)
         }
         (None, id) => Err(Faulty::request(id, "a request names its `method`")),
+    }
+}
+
+/// What of any parameters `rmcp` passes over where it is of another type than it must be.
+#[derive(Deserialize)]
+struct Typed<'a> {
+    #[serde(borrow, default)]
+    cursor: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+/// The same of their metadata.
+#[derive(Deserialize)]
+struct TypedMeta<'a> {
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+    version: Option<&'a RawValue>,
+}
+
+/// Refuses parameters that would be taken as if they weren't there. `null` may stand for none.
+fn typed(id: &RequestId, method: &str, params: &str) -> Result<(), Faulty> {
+    if !params.starts_with('{') {
+        return Ok(());
+    }
+    let unusable =
+        |error: serde_json::Error| Faulty::params(id, format!("`params` can't be used: {error}"));
+    let is_text = |raw: &RawValue| raw.get().starts_with('"');
+    let Typed { cursor, meta } = serde_json::from_str(params).map_err(unusable)?;
+    if method.ends_with("/list") && cursor.is_some_and(|it| !is_text(it)) {
+        return Err(Faulty::params(id, "`cursor` must be a text: the `nextCursor` of a page"));
+    }
+    let Some(meta) = meta else { return Ok(()) };
+    if !meta.get().starts_with('{') {
+        return Err(Faulty::params(id, "`_meta` must be an object"));
+    }
+    let TypedMeta { version } = serde_json::from_str(meta.get()).map_err(unusable)?;
+    match version {
+        Some(version) if !is_text(version) => Err(Faulty::params(id, NO_VERSION)),
+        _ => Ok(()),
     }
 }
 
@@ -200,6 +252,10 @@ fn call_params<'a>(id: &RequestId, raw: Option<&'a RawValue>) -> Result<CallPara
     let raw = raw.map(RawValue::get).unwrap_or("{}");
     let params: CallParams<'a> = serde_json::from_str(raw)
         .map_err(|error| Faulty::params(id, format!("`params` can't be used: {error}")))?;
+    let version = params.meta.as_ref().and_then(|meta| meta.get(VERSION));
+    if version.is_some_and(|it| !it.is_string() && !it.is_null()) {
+        return Err(Faulty::params(id, NO_VERSION));
+    }
     let found = match params.arguments.map(|raw| raw.get().as_bytes().first().copied()) {
         None | Some(Some(b'{')) => return Ok(params),
         Some(Some(b'n')) => "null; leave it out where there are none",

@@ -17,10 +17,11 @@ use futures_util::stream::poll_fn;
 use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::McpFrontend;
-use super::flight::Flight;
+use super::flight::{Flight, FlightError};
 use super::message::{Faulty, Incoming, RawArguments, inspect};
 use super::server::{SESSION, Server};
 use super::shared::Shared;
@@ -34,7 +35,8 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 
 impl McpFrontend {
     /// The service, for one path of a router. Each request must carry its caller's `Arc<Access>`
-    /// among its extensions. Ends its sessions and streams when `shutdown` is cancelled.
+    /// among its extensions, and all of one token the very same: sessions and tasks are theirs who
+    /// come by it. Ends its sessions and streams when `shutdown` is cancelled.
     pub fn over_http(&self, shutdown: CancellationToken) -> MethodRouter {
         let web = Arc::new(Web::new(&self.shared, shutdown));
         any(move |request: Request<Body>| {
@@ -50,13 +52,15 @@ pub(super) struct Web {
     sessions: Arc<Sessions>,
     /// Whose each session is, and what is open in it.
     owners: Mutex<HashMap<String, Owned>>,
+    /// Places of requests outside of sessions, by caller.
+    places: Mutex<HashMap<Option<String>, Arc<Semaphore>>>,
     /// Sessions begin one after another, so that they can be counted.
     beginning: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone)]
 struct Owned {
-    caller: Option<String>,
+    access: Arc<Access>,
     flight: Arc<Flight>,
 }
 
@@ -87,6 +91,7 @@ impl Web {
             service,
             sessions,
             owners: Mutex::default(),
+            places: Mutex::default(),
             beginning: tokio::sync::Mutex::default(),
         }
     }
@@ -97,23 +102,23 @@ impl Web {
             return refused(StatusCode::UNAUTHORIZED, "nobody is known to have sent this request");
         };
         let session = session_of(request.headers());
-        let caller = access.context().caller.clone();
         let owned = session.as_ref().and_then(|it| self.owners().get(it).cloned());
         // To all but its owner a session isn't there.
-        if session.is_some() && owned.as_ref().is_none_or(|owned| owned.caller != caller) {
+        let is_its = |owned: &Owned| Arc::ptr_eq(&owned.access, &access);
+        if session.is_some() && !owned.as_ref().is_some_and(is_its) {
             return refused(StatusCode::NOT_FOUND, "there is no such session");
         }
         if request.method() != Method::POST {
             return self.service.handle(request).await.map(Body::new);
         }
-        self.post(request, owned, caller).await
+        self.post(request, owned, access).await
     }
 
     async fn post(
         &self,
         request: Request<Body>,
         owned: Option<Owned>,
-        caller: Option<String>,
+        access: Arc<Access>,
     ) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let max = self.shared.settings.bounds.message_bytes;
@@ -142,22 +147,20 @@ impl Web {
             Ok(Incoming::Response) => (None, Body::from(body.clone()), false),
         };
         let begins = begins && owned.is_none();
-        let _turn = if begins { Some(self.beginning.lock().await) } else { None };
-        if begins
-            && self.sessions.sessions.read().await.len() >= self.shared.settings.bounds.sessions
-        {
-            return refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions already");
-        }
-        let place = match owned.zip(id).map(|(owned, id)| Place::take(owned.flight, id)) {
-            Some(Err(fault)) => return faulty(StatusCode::BAD_REQUEST, &fault),
+        let place = match id.map(|id| self.place(owned, &access, id)) {
+            Some(Err((status, fault))) => return faulty(status, &fault),
             Some(Ok(place)) => Some(place),
             None => None,
         };
+        let _turn = if begins { Some(self.beginning.lock().await) } else { None };
+        if begins && let Some((status, fault)) = self.too_many_sessions(&access).await {
+            return faulty(status, &fault);
+        }
         // The length was that of the body as it came.
         parts.headers.remove(axum::http::header::CONTENT_LENGTH);
         let answer = self.service.handle(Request::from_parts(parts, body)).await;
         if begins && let Some(session) = session_of(answer.headers()) {
-            self.own(session, caller).await;
+            self.own(session, access).await;
         }
         match place {
             None => answer.map(Body::new),
@@ -165,13 +168,64 @@ impl Web {
         }
     }
 
+    /// The place of a request among the open ones: of its session, or of its caller's without one.
+    fn place(
+        &self,
+        owned: Option<Owned>,
+        access: &Access,
+        id: RequestId,
+    ) -> Result<Place, (StatusCode, Faulty)> {
+        let max = self.shared.settings.bounds.in_flight;
+        let Some(Owned { flight, .. }) = owned else {
+            let caller = access.context().caller.clone();
+            let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+            let of_caller = places.entry(caller).or_insert_with(|| Arc::new(Semaphore::new(max)));
+            return match Arc::clone(of_caller).try_acquire_owned() {
+                Ok(permit) => Ok(Place::OfCaller { _permit: permit }),
+                Err(_) => {
+                    let why = format!("{max} requests of this caller are open: wait for answers");
+                    Err((StatusCode::TOO_MANY_REQUESTS, Faulty::too_many(Some(id), why)))
+                }
+            };
+        };
+        match flight.enter(&id) {
+            Ok(()) => Ok(Place::OfSession { flight, id, through: false }),
+            Err(error) => {
+                let status = match error {
+                    FlightError::Duplicate => StatusCode::BAD_REQUEST,
+                    FlightError::Full(_) => StatusCode::TOO_MANY_REQUESTS,
+                };
+                Err((status, Faulty::refused(id, error)))
+            }
+        }
+    }
+
+    /// Why no session may begin, where none may.
+    async fn too_many_sessions(&self, access: &Access) -> Option<(StatusCode, Faulty)> {
+        let bounds = &self.shared.settings.bounds;
+        let open = self.sessions.sessions.read().await;
+        if open.len() >= bounds.sessions {
+            let fault = Faulty::too_many(None, "there are too many sessions already");
+            return Some((StatusCode::SERVICE_UNAVAILABLE, fault));
+        }
+        let (owners, caller) = (self.owners(), &access.context().caller);
+        let own = owners.iter().filter(|(session, owned)| {
+            owned.access.context().caller == *caller && open.contains_key(session.as_str())
+        });
+        (own.count() >= bounds.sessions_of_one).then(|| {
+            let max = bounds.sessions_of_one;
+            let why = format!("this caller has {max} sessions already: end one, or use one again");
+            (StatusCode::TOO_MANY_REQUESTS, Faulty::too_many(None, why))
+        })
+    }
+
     /// Notes whose a session is, and forgets those that are over.
-    async fn own(&self, session: String, caller: Option<String>) {
+    async fn own(&self, session: String, access: Arc<Access>) {
         let flight = Arc::new(Flight::new(self.shared.settings.bounds.in_flight));
         let open = self.sessions.sessions.read().await;
         let mut owners = self.owners();
         owners.retain(|session, _| open.contains_key(session.as_str()));
-        owners.insert(session, Owned { caller, flight });
+        owners.insert(session, Owned { access, flight });
     }
 
     fn owners(&self) -> std::sync::MutexGuard<'_, HashMap<String, Owned>> {
@@ -183,35 +237,36 @@ fn session_of(headers: &HeaderMap) -> Option<String> {
     headers.get(SESSION)?.to_str().ok().map(str::to_owned)
 }
 
-/// A request's place among the open ones of its session, until its answer is through.
-struct Place {
-    flight: Arc<Flight>,
-    id: RequestId,
-    /// Whether the whole answer was taken.
-    through: bool,
+/// A request's place among the open ones, until its answer is through.
+enum Place {
+    /// Of a session, where ids must differ.
+    OfSession {
+        flight: Arc<Flight>,
+        id: RequestId,
+        /// Whether the whole answer was taken.
+        through: bool,
+    },
+    /// Of a caller, whose requests each stand alone.
+    OfCaller { _permit: OwnedSemaphorePermit },
 }
 
 impl Place {
-    fn take(flight: Arc<Flight>, id: RequestId) -> Result<Self, Faulty> {
-        match flight.enter(&id) {
-            Ok(()) => Ok(Self { flight, id, through: false }),
-            Err(error) => Err(Faulty::refused(id, error)),
-        }
-    }
-
     fn saw<T>(&mut self, part: &Poll<Option<T>>) {
-        self.through |= matches!(part, Poll::Ready(None));
+        if let Self::OfSession { through, .. } = self {
+            *through |= matches!(part, Poll::Ready(None));
+        }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.through {
-            return self.flight.answered(&self.id);
+        match self {
+            Self::OfSession { flight, id, through: true } => flight.answered(id),
+            // Its call may go on without its stream, and what it answers then must not reach another
+            // request of this id.
+            Self::OfSession { flight, id, through: false } => flight.cancelled(id),
+            Self::OfCaller { .. } => {}
         }
-        // Its call may go on without its stream, and what it answers then must not reach another
-        // request of this id.
-        self.flight.cancelled(&self.id);
     }
 }
 
@@ -226,16 +281,13 @@ fn held(body: Body, mut place: Place) -> Body {
     }))
 }
 
-fn refused(status: StatusCode, why: &str) -> Response<Body> {
-    let body = serde_json::json!({ "error": why }).to_string();
-    with_json(status, body.into())
+/// The same for what is no request that may be made. Each refusal of ours is an error of JSON-RPC.
+fn refused(status: StatusCode, why: &'static str) -> Response<Body> {
+    faulty(status, &Faulty::request(None, why))
 }
 
 fn faulty(status: StatusCode, fault: &Faulty) -> Response<Body> {
-    with_json(status, fault.to_line())
-}
-
-fn with_json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+    let body = fault.to_line();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let json = axum::http::HeaderValue::from_static("application/json");

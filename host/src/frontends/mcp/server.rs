@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use super::shared::Shared;
 use super::tasks::Lane;
 use super::{call, listen, listing, resources};
+use crate::contract::escape::clipped_line;
 use crate::frontends::access::Access;
 
 /// The header that names a session of the older era.
@@ -43,6 +44,9 @@ const METHODS: [&str; 12] = [
 ];
 /// Of those, what the newer era no longer knows.
 const OLDER: [&str; 2] = ["initialize", "ping"];
+
+/// Bytes of an unknown method that are repeated.
+const METHOD_SHOWN: usize = 100;
 
 /// A server for one client.
 pub(super) struct Server {
@@ -309,6 +313,8 @@ impl ServerHandler for Server {
         Err(if METHODS.contains(&method.as_str()) && !is_past {
             ErrorData::invalid_params(format!("the parameters of `{method}` can't be used"), None)
         } else {
+            // Whoever sent it chose its length and its characters, and errors are logged.
+            let method = clipped_line(&method, METHOD_SHOWN);
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
         })
     }

@@ -37,7 +37,8 @@ pub struct McpBounds {
     /// Bytes of one message that comes in. Above the ceiling of a call's arguments, so that a call
     /// with too long ones is told so by the engine, with its limit.
     pub message_bytes: usize,
-    /// Requests of one connection or session that are not answered yet.
+    /// Requests that are not answered yet of one connection or session, and over http of one caller
+    /// outside of sessions.
     pub in_flight: usize,
     /// Messages that wait for a client to read them; who waits with more waits.
     pub queued: usize,
@@ -47,6 +48,8 @@ pub struct McpBounds {
     pub subscriptions: usize,
     /// Sessions of the era of handshakes, over http.
     pub sessions: usize,
+    /// Those of one caller.
+    pub sessions_of_one: usize,
     /// How long such a session may be silent.
     pub session_idle: Duration,
     /// How long whoever sits at the client has for an answer while a call is open.
@@ -74,6 +77,7 @@ impl Default for McpBounds {
             page: 1_000,
             subscriptions: 1_024,
             sessions: 1_024,
+            sessions_of_one: 128,
             session_idle: Duration::from_secs(300),
             elicitation: Duration::from_secs(600),
             task_grace: Duration::from_millis(500),
