@@ -4,6 +4,8 @@
 //! for none. So the arguments of a call are taken out here, as text, and go to the engine's own
 //! reader.
 
+mod typed;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -15,16 +17,13 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use self::typed::{is_versioned, typed};
 use super::flight::FlightError;
 
 /// The longest id that is taken, in bytes.
 const ID_MAX_LEN: usize = 256;
 /// The code for too many open requests: outside what JSON-RPC reserves.
 const TOO_MANY: ErrorCode = ErrorCode(429);
-/// Where a request names the version of the protocol that it speaks.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// What is said of one that is no text.
-const NO_VERSION: &str = "`_meta` must have a text as `io.modelcontextprotocol/protocolVersion`";
 /// The method of a call.
 const CALL: &str = "tools/call";
 
@@ -185,45 +184,6 @@ pub(super) fn inspect(raw: &[u8]) -> Result<Incoming<'_>, Faulty> {
     }
 }
 
-/// What of any parameters `rmcp` passes over where it is of another type than it must be.
-#[derive(Deserialize)]
-struct Typed<'a> {
-    #[serde(borrow, default)]
-    cursor: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-}
-
-/// The same of their metadata.
-#[derive(Deserialize)]
-struct TypedMeta<'a> {
-    #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
-    version: Option<&'a RawValue>,
-}
-
-/// Refuses parameters that would be taken as if they weren't there. `null` may stand for none.
-fn typed(id: &RequestId, method: &str, params: &str) -> Result<(), Faulty> {
-    if !params.starts_with('{') {
-        return Ok(());
-    }
-    let unusable =
-        |error: serde_json::Error| Faulty::params(id, format!("`params` can't be used: {error}"));
-    let is_text = |raw: &RawValue| raw.get().starts_with('"');
-    let Typed { cursor, meta } = serde_json::from_str(params).map_err(unusable)?;
-    if method.ends_with("/list") && cursor.is_some_and(|it| !is_text(it)) {
-        return Err(Faulty::params(id, "`cursor` must be a text: the `nextCursor` of a page"));
-    }
-    let Some(meta) = meta else { return Ok(()) };
-    if !meta.get().starts_with('{') {
-        return Err(Faulty::params(id, "`_meta` must be an object"));
-    }
-    let TypedMeta { version } = serde_json::from_str(meta.get()).map_err(unusable)?;
-    match version {
-        Some(version) if !is_text(version) => Err(Faulty::params(id, NO_VERSION)),
-        _ => Ok(()),
-    }
-}
-
 fn unreadable(error: &serde_json::Error) -> Faulty {
     match error.classify() {
         serde_json::error::Category::Data => Faulty::request(None, error.to_string()),
@@ -252,10 +212,7 @@ fn call_params<'a>(id: &RequestId, raw: Option<&'a RawValue>) -> Result<CallPara
     let raw = raw.map(RawValue::get).unwrap_or("{}");
     let params: CallParams<'a> = serde_json::from_str(raw)
         .map_err(|error| Faulty::params(id, format!("`params` can't be used: {error}")))?;
-    let version = params.meta.as_ref().and_then(|meta| meta.get(VERSION));
-    if version.is_some_and(|it| !it.is_string() && !it.is_null()) {
-        return Err(Faulty::params(id, NO_VERSION));
-    }
+    is_versioned(id, params.meta.as_ref())?;
     let found = match params.arguments.map(|raw| raw.get().as_bytes().first().copied()) {
         None | Some(Some(b'{')) => return Ok(params),
         Some(Some(b'n')) => "null; leave it out where there are none",

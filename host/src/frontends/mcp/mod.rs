@@ -10,6 +10,7 @@ mod flight;
 mod listen;
 mod listing;
 mod message;
+mod methods;
 #[cfg(feature = "http")]
 mod over_http;
 mod progress;

@@ -3,25 +3,24 @@
 //! Takes whose a request is from the request's extensions, where the http frontend puts it, and
 //! refuses one without. Host and Origin are that frontend's to check: it has the lists.
 
+mod place;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use axum::routing::{MethodRouter, any};
-use futures_util::StreamExt as _;
-use futures_util::stream::poll_fn;
 use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use self::place::{Place, Places, held};
 use super::McpFrontend;
-use super::flight::{Flight, FlightError};
+use super::flight::Flight;
 use super::message::{Faulty, Incoming, RawArguments, inspect};
 use super::server::{SESSION, Server};
 use super::shared::Shared;
@@ -53,7 +52,7 @@ pub(super) struct Web {
     /// Whose each session is, and what is open in it.
     owners: Mutex<HashMap<String, Owned>>,
     /// Places of requests outside of sessions, by caller.
-    places: Mutex<HashMap<Option<String>, Arc<Semaphore>>>,
+    places: Places,
     /// Sessions begin one after another, so that they can be counted.
     beginning: tokio::sync::Mutex<()>,
 }
@@ -85,13 +84,14 @@ impl Web {
         let lane = Lane { leaving: shutdown, running, drain };
         let make = move || Ok(Server::of_requests(Arc::clone(&of), lane.clone()));
         let service = StreamableHttpService::new(make, Arc::clone(&sessions), config);
+        let in_flight = bounds.in_flight;
         let shared = Arc::clone(shared);
         Self {
             shared,
             service,
             sessions,
             owners: Mutex::default(),
-            places: Mutex::default(),
+            places: Places::new(in_flight),
             beginning: tokio::sync::Mutex::default(),
         }
     }
@@ -175,28 +175,9 @@ impl Web {
         access: &Access,
         id: RequestId,
     ) -> Result<Place, (StatusCode, Faulty)> {
-        let max = self.shared.settings.bounds.in_flight;
-        let Some(Owned { flight, .. }) = owned else {
-            let caller = access.context().caller.clone();
-            let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-            let of_caller = places.entry(caller).or_insert_with(|| Arc::new(Semaphore::new(max)));
-            return match Arc::clone(of_caller).try_acquire_owned() {
-                Ok(permit) => Ok(Place::OfCaller { _permit: permit }),
-                Err(_) => {
-                    let why = format!("{max} requests of this caller are open: wait for answers");
-                    Err((StatusCode::TOO_MANY_REQUESTS, Faulty::too_many(Some(id), why)))
-                }
-            };
-        };
-        match flight.enter(&id) {
-            Ok(()) => Ok(Place::OfSession { flight, id, through: false }),
-            Err(error) => {
-                let status = match error {
-                    FlightError::Duplicate => StatusCode::BAD_REQUEST,
-                    FlightError::Full(_) => StatusCode::TOO_MANY_REQUESTS,
-                };
-                Err((status, Faulty::refused(id, error)))
-            }
+        match owned {
+            Some(Owned { flight, .. }) => Place::of_session(flight, id),
+            None => self.places.place(access.context().caller.clone(), id),
         }
     }
 
@@ -235,50 +216,6 @@ impl Web {
 
 fn session_of(headers: &HeaderMap) -> Option<String> {
     headers.get(SESSION)?.to_str().ok().map(str::to_owned)
-}
-
-/// A request's place among the open ones, until its answer is through.
-enum Place {
-    /// Of a session, where ids must differ.
-    OfSession {
-        flight: Arc<Flight>,
-        id: RequestId,
-        /// Whether the whole answer was taken.
-        through: bool,
-    },
-    /// Of a caller, whose requests each stand alone.
-    OfCaller { _permit: OwnedSemaphorePermit },
-}
-
-impl Place {
-    fn saw<T>(&mut self, part: &Poll<Option<T>>) {
-        if let Self::OfSession { through, .. } = self {
-            *through |= matches!(part, Poll::Ready(None));
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        match self {
-            Self::OfSession { flight, id, through: true } => flight.answered(id),
-            // Its call may go on without its stream, and what it answers then must not reach another
-            // request of this id.
-            Self::OfSession { flight, id, through: false } => flight.cancelled(id),
-            Self::OfCaller { .. } => {}
-        }
-    }
-}
-
-/// The same body, which keeps its request's place while it is read.
-fn held(body: Body, mut place: Place) -> Body {
-    let mut parts = body.into_data_stream();
-    Body::from_stream(poll_fn(move |context| {
-        let part = parts.poll_next_unpin(context);
-        // By a method, so that the place as a whole is held here.
-        place.saw(&part);
-        part
-    }))
 }
 
 /// The same for what is no request that may be made. Each refusal of ours is an error of JSON-RPC.

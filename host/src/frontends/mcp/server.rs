@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use http::request::Parts;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskMethod, CancelTaskParams,
-    ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, GetTaskMethod,
+    ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorData, GetTaskMethod,
     GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams, InitializeResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
@@ -21,33 +21,11 @@ use tokio_util::task::TaskTracker;
 
 use super::shared::Shared;
 use super::tasks::Lane;
-use super::{call, listen, listing, resources};
-use crate::contract::escape::clipped_line;
+use super::{call, listen, listing, methods, resources};
 use crate::frontends::access::Access;
 
 /// The header that names a session of the older era.
 pub(super) const SESSION: &str = "mcp-session-id";
-/// Methods that are ours: what of them can't be read has bad parameters, and is not unknown.
-const METHODS: [&str; 12] = [
-    "initialize",
-    "ping",
-    "server/discover",
-    "tools/list",
-    "tools/call",
-    "resources/list",
-    "resources/read",
-    "resources/templates/list",
-    "subscriptions/listen",
-    "tasks/get",
-    "tasks/update",
-    "tasks/cancel",
-];
-/// Of those, what the newer era no longer knows.
-const OLDER: [&str; 2] = ["initialize", "ping"];
-
-/// Bytes of an unknown method that are repeated.
-const METHOD_SHOWN: usize = 100;
-
 /// A server for one client.
 pub(super) struct Server {
     pub(super) shared: Arc<Shared>,
@@ -308,14 +286,6 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let method = request.method;
-        let is_past = is_modern(&context) && OLDER.contains(&method.as_str());
-        Err(if METHODS.contains(&method.as_str()) && !is_past {
-            ErrorData::invalid_params(format!("the parameters of `{method}` can't be used"), None)
-        } else {
-            // Whoever sent it chose its length and its characters, and errors are logged.
-            let method = clipped_line(&method, METHOD_SHOWN);
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
-        })
+        Err(methods::refused(&request.method, is_modern(&context)))
     }
 }

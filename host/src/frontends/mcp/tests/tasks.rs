@@ -9,9 +9,9 @@ use super::kit::{Client, Desk};
 use crate::config::McpApprovals;
 use crate::contract::approval::{ApprovalDecision, ApprovalState, Approver, Channel};
 use crate::contract::outcome::Outcome;
-use crate::events::{EventKind, Seen};
+use crate::events::{EventKind, Seen, unix_ms};
 use crate::frontends::mcp::{McpBounds, McpSettings};
-use crate::storage::ListFilter;
+use crate::storage::{ApprovalStore as _, ListFilter};
 
 /// A client that takes tasks, and shows forms.
 fn taking(desk: &Desk) -> Client {
@@ -340,4 +340,42 @@ async fn a_shutdown_lets_a_task_end_by_itself_where_it_is_quick() {
     desk.runner.released.cancel();
     client.served.await.unwrap().unwrap();
     assert_eq!(desk.runner.stopped.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_given_before_is_taken_up_by_a_call_that_takes_tasks() {
+    let desk = Desk::asking(McpApprovals::Elicit);
+    let mut client = taking(&desk);
+    let with_tasks = std::mem::replace(&mut client.capabilities, json!({"elicitation": {}}));
+    let asked = client.call(1, "fake_write", json!({"a": 1})).await["result"].take();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    client.capabilities = with_tasks.clone();
+    let retry = json!({"name": "fake_write", "arguments": {"a": 1},
+        "requestState": asked["requestState"], "inputResponses": {"approval": approve()}});
+    let done = client.ask(2, "tools/call", retry).await;
+    assert_eq!(outcome(&done["result"]), "success", "{done}");
+    client.capabilities = json!({});
+    let handed_back = client.call(3, "fake_write", json!({"a": 2})).await;
+    assert_eq!(outcome(&handed_back["result"]), "approval_pending", "{handed_back}");
+    let request = desk.host.approvals().list(&ListFilter::pending()).unwrap()[0].id.clone();
+    let ann = Approver { name: "ann".into(), channel: Channel::Terminal };
+    desk.host.approvals().decide(&request, ApprovalDecision::Once, ann).unwrap();
+    client.capabilities = with_tasks;
+    let done = client.call(4, "fake_write", json!({"a": 2})).await;
+    assert_eq!((outcome(&done["result"]), runs(&desk)), (&json!("success"), 2), "{done}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_request_is_over_ends_and_runs_nothing() {
+    let desk = Desk::asking(McpApprovals::Queue);
+    let mut client = taking(&desk);
+    let id = task(&mut client, "fake_write", json!({})).await;
+    let request = desk.host.approvals().list(&ListFilter::pending()).unwrap()[0].id.clone();
+    assert!(desk.store.withdraw(&request, "on purpose", unix_ms()).unwrap());
+    let ended = no_longer(&mut client, &id, "working").await;
+    assert_eq!(
+        (&ended["status"], outcome(&ended["result"])),
+        (&json!("completed"), &json!("approval_expired"))
+    );
+    assert_eq!(runs(&desk), 0);
 }
