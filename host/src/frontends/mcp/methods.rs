@@ -1,4 +1,6 @@
 //! Requests that `rmcp` can't read: of a method of ours with bad parameters, or of no method at all.
+//!
+//! Answers none.
 
 use rmcp::model::{ErrorCode, ErrorData};
 

@@ -117,7 +117,7 @@ impl McpFrontend {
     }
 
     /// Waits until no task of a request over http runs. They end within [`McpSettings::drain`] of
-    /// the `shutdown` of [`Self::over_http`], which must have come.
+    /// the `shutdown` that the service over http was given, which must have come.
     pub async fn idle(&self) {
         let running = &self.shared.tasks.of_requests;
         running.close();
