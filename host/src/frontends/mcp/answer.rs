@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::contract::descriptor::{ToolDescriptor, ToolSource};
 use crate::contract::escape::escaped_line;
+use crate::contract::outcome::Outcome;
 use crate::contract::result::{Attachment, AttachmentKind, MissingGrant, Status, ToolResult};
 
 /// What belljar knows of a result beside what MCP has a place for, under `_meta`.
@@ -48,6 +49,13 @@ pub(super) fn answer(mut result: ToolResult, tool: &ToolDescriptor) -> CallToolR
     made.structured_content = structured;
     made.meta = Some(meta);
     made
+}
+
+/// Whether a result says that its call was ended from outside.
+pub(super) fn was_stopped(made: &CallToolResult) -> bool {
+    let told = made.meta.as_ref().and_then(|meta| meta.get(META_RESULT)?.get("outcome"));
+    let stopped = [Outcome::Cancelled, Outcome::Interrupted];
+    stopped.iter().any(|it| told.and_then(Value::as_str) == Some(it.name()))
 }
 
 /// Why a call that went well is told as an error.
@@ -168,7 +176,6 @@ mod tests {
     use super::*;
     use crate::contract::descriptor::example;
     use crate::contract::effects::Effect;
-    use crate::contract::outcome::Outcome;
 
     #[test]
     fn what_is_too_large_for_the_result_stands_under_its_address() {

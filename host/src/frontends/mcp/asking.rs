@@ -3,7 +3,9 @@
 //! Decides nothing itself: an answer is handed to the queue of approvals, and the call is made again,
 //! which the gate admits or not. A state that comes back is the client's word until it is verified.
 
+mod elsewhere;
 mod form;
+mod in_task;
 mod state;
 
 use rmcp::RoleServer;
@@ -12,22 +14,25 @@ use rmcp::model::{
     InputRequest, InputRequests, InputRequiredResult,
 };
 use rmcp::service::RequestContext;
+use tokio_util::sync::CancellationToken;
 
 pub(super) use self::form::is_question;
+pub(super) use self::in_task::wait_in_task;
 pub(super) use self::state::Used;
 
+use self::elsewhere::over;
 use self::form::Form;
 use super::answer::answer;
 use super::call::Call;
 use super::server::is_modern;
-use crate::contract::approval::{
-    ApprovalDecision, ApprovalRequest, ApprovalState, Approver, Channel,
-};
+use super::shared::Shared;
+use crate::config::McpApprovals;
+use crate::contract::approval::{ApprovalDecision, ApprovalRequest, Approver, Channel};
 use crate::contract::ids::ApprovalId;
 use crate::contract::invocation::ApprovalMode;
 use crate::contract::outcome::Outcome;
 use crate::contract::result::ToolResult;
-use crate::events::{EventKind, EventStream, Seen};
+use crate::events::EventStream;
 
 /// The one question of a round, and its answer.
 const QUESTION: &str = "approval";
@@ -37,6 +42,11 @@ pub(super) fn can_be_asked(context: &RequestContext<RoleServer>) -> bool {
     let elicitation = context.client_capabilities().and_then(|it| it.elicitation);
     // One that says no more than that it elicits shows forms.
     elicitation.is_some_and(|it| it.form.is_some() || it.url.is_none())
+}
+
+/// Whether whoever sits at a client may answer at all.
+fn may_ask(shared: &Shared) -> bool {
+    matches!(shared.settings.approvals, McpApprovals::Elicit | McpApprovals::Client)
 }
 
 /// Makes a call whose client has asked already.
@@ -56,20 +66,8 @@ pub(super) async fn elicit(
     call: &Call<'_>,
     request: &CallToolRequestParams,
 ) -> Result<CallToolResponse, ErrorData> {
+    take_answer(call, request).await?;
     let modern = is_modern(call.context);
-    if modern && let Some(sealed) = &request.request_state {
-        let state = state::open(call, sealed)?;
-        let answers = request.input_responses.as_ref();
-        // Without an answer it is asked again.
-        if let Some(said) = answers.and_then(|answers| answers.get(QUESTION)) {
-            let said = serde_json::from_value(said.clone())
-                .map_err(|error| ErrorData::invalid_params(format!("no answer: {error}"), None))?;
-            let asked = asked(call, state.approval.clone()).await?;
-            let decision = Form::of(&asked).decision(&said)?;
-            state::use_up(call, &state)?;
-            decide(call, state.approval, decision).await;
-        }
-    }
     let events = (!modern).then(|| call.shared.host.events());
     let result = call.make(ApprovalMode::HandBackAtOnce).await?;
     let Some(id) = pending(&result) else {
@@ -84,9 +82,35 @@ pub(super) async fn elicit(
                 call.ended(ApprovalMode::HandBackAtOnce).await
             }
             Said::Elsewhere => call.ended(ApprovalMode::HandBackAtOnce).await,
+            Said::CalledOff => Ok(answer(call_off(call, id).await?, &call.tool).into()),
             Said::Nothing => Ok(answer(result, &call.tool).into()),
         },
     }
+}
+
+/// Hands in the answer that a modern client sends along with the state of its question.
+async fn take_answer(call: &Call<'_>, request: &CallToolRequestParams) -> Result<(), ErrorData> {
+    let sealed = request.request_state.as_ref().filter(|_| is_modern(call.context));
+    let Some(sealed) = sealed else { return Ok(()) };
+    let state = state::open(call, sealed)?;
+    let answers = request.input_responses.as_ref();
+    // Without an answer it is asked again.
+    let Some(said) = answers.and_then(|answers| answers.get(QUESTION)) else { return Ok(()) };
+    let asked = asked(call, state.approval.clone()).await?;
+    let decision = decision(&asked, said)?;
+    state::use_up(call, &state)?;
+    decide(call, state.approval, decision).await;
+    Ok(())
+}
+
+/// What an answer to the form of a request means.
+pub(super) fn decision(
+    asked: &ApprovalRequest,
+    said: &serde_json::Value,
+) -> Result<ApprovalDecision, ErrorData> {
+    let said = serde_json::from_value(said.clone())
+        .map_err(|error| ErrorData::invalid_params(format!("no answer: {error}"), None))?;
+    Form::of(asked).decision(&said)
 }
 
 /// The request that a call waits for.
@@ -130,6 +154,8 @@ enum Said {
     Decided(ApprovalDecision),
     /// Somebody answered by another way.
     Elsewhere,
+    /// The client wants no answer any more.
+    CalledOff,
     Nothing,
 }
 
@@ -144,8 +170,8 @@ async fn ask_peer(
     let timeout = Some(call.shared.settings.bounds.elicitation);
     let said = tokio::select! {
         biased;
-        () = call.context.ct.cancelled() => return Ok(Said::Decided(ApprovalDecision::Cancel)),
-        () = ended_elsewhere(events, &asked.id) => return Ok(Said::Elsewhere),
+        () = call.context.ct.cancelled() => return Ok(Said::CalledOff),
+        _ = over(call.shared, events, &asked.id) => return Ok(Said::Elsewhere),
         said = call.context.peer.create_elicitation_with_timeout(params, timeout) => said,
     };
     match said {
@@ -157,33 +183,25 @@ async fn ask_peer(
     }
 }
 
-/// Ends once a request has been answered or is over.
-async fn ended_elsewhere(mut events: EventStream, id: &ApprovalId) {
-    while let Some(seen) = events.next().await {
-        let Seen::Event(event) = seen else { continue };
-        let over = match &event.kind {
-            EventKind::ApprovalDecided { request_id, .. } => request_id == id,
-            EventKind::ApprovalEnded { request_id, state } => {
-                request_id == id && *state != ApprovalState::Used
-            }
-            _ => false,
-        };
-        if over {
-            return;
-        }
+/// Withdraws the question of a call that is called off, and ends the call.
+async fn call_off(call: &Call<'_>, id: ApprovalId) -> Result<ToolResult, ErrorData> {
+    if decide(call, id, ApprovalDecision::Cancel).await {
+        // Takes that answer up, which runs nothing: left behind, it would end the next such call.
+        return call.make_until(ApprovalMode::HandBackAtOnce, CancellationToken::new()).await;
     }
-    std::future::pending().await
+    call.make(ApprovalMode::HandBackAtOnce).await
 }
 
 /// Hands an answer in. One that doesn't count, since another came first or the request is over,
-/// changes nothing: what counts is what the call is told when it is made again.
-async fn decide(call: &Call<'_>, id: ApprovalId, decision: ApprovalDecision) {
+/// changes nothing: what counts is what the call is told when it is made again. Whether it counts.
+async fn decide(call: &Call<'_>, id: ApprovalId, decision: ApprovalDecision) -> bool {
     let caller = call.access.context().caller.as_deref().unwrap_or("unknown");
     // Whoever sits at the client isn't the caller, and belljar doesn't know who it is.
     let by = Approver { name: format!("{caller}'s client"), channel: Channel::Mcp };
     let approvals = call.shared.host.approvals().clone();
     let decided = tokio::task::spawn_blocking(move || approvals.decide(&id, decision, by)).await;
-    if let Ok(Err(error)) = decided {
+    if let Ok(Err(error)) = &decided {
         tracing::info!("an answer from an MCP client doesn't count: {error}");
     }
+    matches!(decided, Ok(Ok(_)))
 }

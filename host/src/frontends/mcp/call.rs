@@ -5,16 +5,18 @@
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, TASKS_EXTENSION_ID};
 use rmcp::service::RequestContext;
+use tokio_util::sync::CancellationToken;
 
 use super::answer::answer;
-use super::asking::{can_be_asked, client_asked, elicit, is_question};
+use super::asking::{can_be_asked, client_asked, elicit, is_question, wait_in_task};
 use super::listing::near;
 use super::message::RawArguments;
 use super::progress::with_progress;
-use super::server::Asker;
+use super::server::{Asker, is_modern};
 use super::shared::Shared;
+use super::tasks::{Lane, Made, Running, run};
 use crate::config::McpApprovals;
 use crate::contract::descriptor::ToolDescriptor;
 use crate::contract::escape::clipped_line;
@@ -22,6 +24,8 @@ use crate::contract::invocation::ApprovalMode;
 use crate::contract::result::ToolResult;
 use crate::frontends::access::{Access, Narrowed};
 
+/// Where a request says what its client can do.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Bytes of a name that are repeated.
 const NAME_SHOWN: usize = 100;
 /// The longest trace context that is passed on: W3C's has 55 bytes, and may grow.
@@ -34,11 +38,14 @@ pub(super) struct Call<'a> {
     pub(super) tool: Arc<ToolDescriptor>,
     pub(super) arguments: Arc<str>,
     pub(super) context: &'a RequestContext<RoleServer>,
+    /// Cancelled once nobody hears of its progress any more.
+    pub(super) quiet: Option<&'a CancellationToken>,
 }
 
 /// Answers `tools/call`.
 pub(super) async fn call(
-    shared: &Shared,
+    shared: &Arc<Shared>,
+    lane: &Lane,
     asker: &Asker,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
@@ -47,7 +54,15 @@ pub(super) async fn call(
         return Err(unknown(shared, asker, &request.name));
     };
     let arguments = arguments(&request, context)?;
-    let call = Call { shared, access: &asker.access, tool, arguments, context };
+    if takes_tasks(context)
+        && let Some(running) = lane.begin(&shared.tasks, &asker.listed)
+    {
+        let (shared, access) = (Arc::clone(shared), Arc::clone(&asker.access));
+        let call = Owned { shared, access, tool, arguments, context: context.clone() };
+        return call.perhaps_by_task(running, lane, request).await;
+    }
+    let access = &asker.access;
+    let call = Call { shared, access, tool, arguments, context, quiet: None };
     let mode = match shared.settings.approvals {
         McpApprovals::Client if !is_question(&call.tool) => return client_asked(&call).await,
         McpApprovals::Elicit | McpApprovals::Client if can_be_asked(context) => {
@@ -59,6 +74,57 @@ pub(super) async fn call(
     call.ended(mode).await
 }
 
+/// Whether this very request says that its client takes a task for an answer.
+fn takes_tasks(context: &RequestContext<RoleServer>) -> bool {
+    let capabilities = context.meta.get(CAPABILITIES).and_then(|it| it.get("extensions"));
+    capabilities.is_some_and(|it| it.get(TASKS_EXTENSION_ID).is_some()) && is_modern(context)
+}
+
+/// A call that may outlive its request.
+struct Owned {
+    shared: Arc<Shared>,
+    access: Arc<Access>,
+    tool: Arc<ToolDescriptor>,
+    arguments: Arc<str>,
+    context: RequestContext<RoleServer>,
+}
+
+impl Owned {
+    async fn perhaps_by_task(
+        mut self,
+        running: Running,
+        lane: &Lane,
+        request: CallToolRequestParams,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let gone = self.context.ct.clone();
+        run(running, lane, &gone, |made| async move {
+            self.context.ct = made.cancel.clone();
+            self.make(&request, &made).await
+        })
+        .await
+    }
+
+    async fn make(
+        &self,
+        request: &CallToolRequestParams,
+        made: &Made,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = Call {
+            shared: &self.shared,
+            access: &self.access,
+            tool: Arc::clone(&self.tool),
+            arguments: Arc::clone(&self.arguments),
+            context: &self.context,
+            quiet: Some(&made.quiet),
+        };
+        match self.shared.settings.approvals {
+            McpApprovals::Client if !is_question(&call.tool) => client_asked(&call).await,
+            McpApprovals::Deny => call.ended(ApprovalMode::Deny).await,
+            _ => wait_in_task(&call, request, made).await,
+        }
+    }
+}
+
 impl Call<'_> {
     /// Makes it, and answers with how it ended.
     pub(super) async fn ended(&self, mode: ApprovalMode) -> Result<CallToolResponse, ErrorData> {
@@ -67,6 +133,15 @@ impl Call<'_> {
 
     /// Makes it once, until it ends or its client wants no answer any more.
     pub(super) async fn make(&self, mode: ApprovalMode) -> Result<ToolResult, ErrorData> {
+        self.make_until(mode, self.context.ct.clone()).await
+    }
+
+    /// The same, until it ends or `cancel` is cancelled.
+    pub(super) async fn make_until(
+        &self,
+        mode: ApprovalMode,
+        cancel: CancellationToken,
+    ) -> Result<ToolResult, ErrorData> {
         let (shared, context) = (self.shared, self.context);
         let id = shared.call_id().ok_or_else(|| {
             ErrorData::internal_error("the call can't be named, so it isn't made", None)
@@ -76,10 +151,11 @@ impl Call<'_> {
         let mut call = self.access.call(&shared.host, id.clone(), name, arguments, mode, &narrowed);
         let trace = context.meta.get_traceparent().filter(|it| it.len() <= TRACE_MAX_LEN);
         call.trace_parent = trace.map(str::to_owned);
-        let running = Box::pin(shared.host.call_with(call, context.ct.clone()));
+        let running = Box::pin(shared.host.call_with(call, cancel));
         Ok(match context.meta.get_progress_token() {
             Some(token) => {
-                with_progress(running, shared.host.events(), &id, token, &context.peer).await
+                let events = shared.host.events();
+                with_progress(running, events, &id, token, &context.peer, self.quiet).await
             }
             None => running.await,
         })

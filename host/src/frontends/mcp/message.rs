@@ -4,6 +4,8 @@
 //! for none. So the arguments of a call are taken out here, as text, and go to the engine's own
 //! reader.
 
+mod typed;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use self::typed::{is_versioned, typed};
 use super::flight::FlightError;
 
 /// The longest id that is taken, in bytes.
@@ -42,7 +45,8 @@ impl Faulty {
         Self { id, error: Box::new(ErrorData::new(code, message, None)) }
     }
 
-    fn request(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
+    /// A request that is none of MCP's, or none that may be made.
+    pub(super) fn request(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(id, ErrorCode::INVALID_REQUEST, message)
     }
 
@@ -53,6 +57,12 @@ impl Faulty {
     /// A message above the bound.
     pub(super) fn too_long(max: usize) -> Self {
         Self::request(None, format!("a message has at most {max} bytes"))
+    }
+
+    /// Too many of something, which `message` names.
+    #[cfg(feature = "http")]
+    pub(super) fn too_many(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(id, TOO_MANY, message)
     }
 
     /// A request that isn't taken in beside those that are open.
@@ -157,6 +167,8 @@ pub(super) fn inspect(raw: &[u8]) -> Result<Incoming<'_>, Faulty> {
             Ok(Incoming::Call(id, Box::new(params)))
         }
         (Some(method), Some(id)) => {
+            let params = envelope.params.map(RawValue::get).unwrap_or_default();
+            typed(&id, method, params)?;
             Ok(Incoming::Request { id, initialize: method == "initialize" })
         }
         (Some("notifications/cancelled"), None) if !is_list => {
@@ -200,6 +212,7 @@ fn call_params<'a>(id: &RequestId, raw: Option<&'a RawValue>) -> Result<CallPara
     let raw = raw.map(RawValue::get).unwrap_or("{}");
     let params: CallParams<'a> = serde_json::from_str(raw)
         .map_err(|error| Faulty::params(id, format!("`params` can't be used: {error}")))?;
+    is_versioned(id, params.meta.as_ref())?;
     let found = match params.arguments.map(|raw| raw.get().as_bytes().first().copied()) {
         None | Some(Some(b'{')) => return Ok(params),
         Some(Some(b'n')) => "null; leave it out where there are none",

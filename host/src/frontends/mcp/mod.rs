@@ -10,6 +10,7 @@ mod flight;
 mod listen;
 mod listing;
 mod message;
+mod methods;
 mod outlet;
 #[cfg(feature = "http")]
 mod over_http;
@@ -18,6 +19,7 @@ mod resources;
 mod server;
 mod settings;
 mod shared;
+mod tasks;
 mod tool;
 mod wire;
 
@@ -91,7 +93,9 @@ impl McpFrontend {
             Some(_) => access,
             None => access.in_session(session.clone()),
         };
-        let server = Server::of_connection(Arc::clone(&self.shared), access);
+        let access = Arc::new(access);
+        let server = Server::of_connection(Arc::clone(&self.shared), Arc::clone(&access));
+        let lane = server.lane();
         let stop = CancellationToken::new();
         let closing = server.closing();
         let wire = Wire::open(read, write, &self.shared.settings, &closing, &stop, shutdown);
@@ -107,8 +111,18 @@ impl McpFrontend {
             ) => Ok(()),
             Err(error) => Err(McpError::Handshake(error.to_string())),
         };
+        lane.idle().await;
+        self.shared.tasks.forget(&access);
         self.shared.end_session(session).await;
         ended
+    }
+
+    /// Waits until no task of a request over http runs. They end within [`McpSettings::drain`] of
+    /// the `shutdown` that the service over http was given, which must have come.
+    pub async fn idle(&self) {
+        let running = &self.shared.tasks.of_requests;
+        running.close();
+        running.wait().await;
     }
 }
 

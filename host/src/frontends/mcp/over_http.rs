@@ -3,27 +3,28 @@
 //! Takes whose a request is from the request's extensions, where the http frontend puts it, and
 //! refuses one without. Host and Origin are that frontend's to check: it has the lists.
 
+mod place;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use axum::routing::{MethodRouter, any};
-use futures_util::StreamExt as _;
-use futures_util::stream::poll_fn;
 use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
+use self::place::{Place, Places, held};
 use super::McpFrontend;
 use super::flight::Flight;
 use super::message::{Faulty, Incoming, RawArguments, inspect};
 use super::server::{SESSION, Server};
 use super::shared::Shared;
+use super::tasks::Lane;
 use crate::frontends::access::Access;
 
 type Sessions = LocalSessionManager;
@@ -33,7 +34,8 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 
 impl McpFrontend {
     /// The service, for one path of a router. Each request must carry its caller's `Arc<Access>`
-    /// among its extensions. Ends its sessions and streams when `shutdown` is cancelled.
+    /// among its extensions, and all of one token the very same: sessions and tasks are theirs who
+    /// come by it. Ends its sessions and streams when `shutdown` is cancelled.
     pub fn over_http(&self, shutdown: CancellationToken) -> MethodRouter {
         let web = Arc::new(Web::new(&self.shared, shutdown));
         any(move |request: Request<Body>| {
@@ -49,13 +51,15 @@ pub(super) struct Web {
     sessions: Arc<Sessions>,
     /// Whose each session is, and what is open in it.
     owners: Mutex<HashMap<String, Owned>>,
+    /// Places of requests outside of sessions, by caller.
+    places: Places,
     /// Sessions begin one after another, so that they can be counted.
     beginning: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone)]
 struct Owned {
-    caller: Option<String>,
+    access: Arc<Access>,
     flight: Arc<Flight>,
 }
 
@@ -74,16 +78,20 @@ impl Web {
             .with_sse_retry(None)
             .with_json_response(true)
             .with_max_request_body_bytes(bounds.message_bytes)
-            .with_cancellation_token(shutdown);
+            .with_cancellation_token(shutdown.clone());
         let of = Arc::clone(shared);
-        let make = move || Ok(Server::of_requests(Arc::clone(&of)));
+        let (running, drain) = (shared.tasks.of_requests.clone(), shared.settings.drain);
+        let lane = Lane { leaving: shutdown, running, drain };
+        let make = move || Ok(Server::of_requests(Arc::clone(&of), lane.clone()));
         let service = StreamableHttpService::new(make, Arc::clone(&sessions), config);
+        let in_flight = bounds.in_flight;
         let shared = Arc::clone(shared);
         Self {
             shared,
             service,
             sessions,
             owners: Mutex::default(),
+            places: Places::new(in_flight),
             beginning: tokio::sync::Mutex::default(),
         }
     }
@@ -94,23 +102,23 @@ impl Web {
             return refused(StatusCode::UNAUTHORIZED, "nobody is known to have sent this request");
         };
         let session = session_of(request.headers());
-        let caller = access.context().caller.clone();
         let owned = session.as_ref().and_then(|it| self.owners().get(it).cloned());
         // To all but its owner a session isn't there.
-        if session.is_some() && owned.as_ref().is_none_or(|owned| owned.caller != caller) {
+        let is_its = |owned: &Owned| Arc::ptr_eq(&owned.access, &access);
+        if session.is_some() && !owned.as_ref().is_some_and(is_its) {
             return refused(StatusCode::NOT_FOUND, "there is no such session");
         }
         if request.method() != Method::POST {
             return self.service.handle(request).await.map(Body::new);
         }
-        self.post(request, owned, caller).await
+        self.post(request, owned, access).await
     }
 
     async fn post(
         &self,
         request: Request<Body>,
         owned: Option<Owned>,
-        caller: Option<String>,
+        access: Arc<Access>,
     ) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let max = self.shared.settings.bounds.message_bytes;
@@ -139,22 +147,20 @@ impl Web {
             Ok(Incoming::Response) => (None, Body::from(body.clone()), false),
         };
         let begins = begins && owned.is_none();
-        let _turn = if begins { Some(self.beginning.lock().await) } else { None };
-        if begins
-            && self.sessions.sessions.read().await.len() >= self.shared.settings.bounds.sessions
-        {
-            return refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions already");
-        }
-        let place = match owned.zip(id).map(|(owned, id)| Place::take(owned.flight, id)) {
-            Some(Err(fault)) => return faulty(StatusCode::BAD_REQUEST, &fault),
+        let place = match id.map(|id| self.place(owned, &access, id)) {
+            Some(Err((status, fault))) => return faulty(status, &fault),
             Some(Ok(place)) => Some(place),
             None => None,
         };
+        let _turn = if begins { Some(self.beginning.lock().await) } else { None };
+        if begins && let Some((status, fault)) = self.too_many_sessions(&access).await {
+            return faulty(status, &fault);
+        }
         // The length was that of the body as it came.
         parts.headers.remove(axum::http::header::CONTENT_LENGTH);
         let answer = self.service.handle(Request::from_parts(parts, body)).await;
         if begins && let Some(session) = session_of(answer.headers()) {
-            self.own(session, caller).await;
+            self.own(session, access).await;
         }
         match place {
             None => answer.map(Body::new),
@@ -162,13 +168,45 @@ impl Web {
         }
     }
 
+    /// The place of a request among the open ones: of its session, or of its caller's without one.
+    fn place(
+        &self,
+        owned: Option<Owned>,
+        access: &Access,
+        id: RequestId,
+    ) -> Result<Place, (StatusCode, Faulty)> {
+        match owned {
+            Some(Owned { flight, .. }) => Place::of_session(flight, id),
+            None => self.places.place(access.context().caller.clone(), id),
+        }
+    }
+
+    /// Why no session may begin, where none may.
+    async fn too_many_sessions(&self, access: &Access) -> Option<(StatusCode, Faulty)> {
+        let bounds = &self.shared.settings.bounds;
+        let open = self.sessions.sessions.read().await;
+        if open.len() >= bounds.sessions {
+            let fault = Faulty::too_many(None, "there are too many sessions already");
+            return Some((StatusCode::SERVICE_UNAVAILABLE, fault));
+        }
+        let (owners, caller) = (self.owners(), &access.context().caller);
+        let own = owners.iter().filter(|(session, owned)| {
+            owned.access.context().caller == *caller && open.contains_key(session.as_str())
+        });
+        (own.count() >= bounds.sessions_of_one).then(|| {
+            let max = bounds.sessions_of_one;
+            let why = format!("this caller has {max} sessions already: end one, or use one again");
+            (StatusCode::TOO_MANY_REQUESTS, Faulty::too_many(None, why))
+        })
+    }
+
     /// Notes whose a session is, and forgets those that are over.
-    async fn own(&self, session: String, caller: Option<String>) {
+    async fn own(&self, session: String, access: Arc<Access>) {
         let flight = Arc::new(Flight::new(self.shared.settings.bounds.in_flight));
         let open = self.sessions.sessions.read().await;
         let mut owners = self.owners();
         owners.retain(|session, _| open.contains_key(session.as_str()));
-        owners.insert(session, Owned { caller, flight });
+        owners.insert(session, Owned { access, flight });
     }
 
     fn owners(&self) -> std::sync::MutexGuard<'_, HashMap<String, Owned>> {
@@ -180,59 +218,13 @@ fn session_of(headers: &HeaderMap) -> Option<String> {
     headers.get(SESSION)?.to_str().ok().map(str::to_owned)
 }
 
-/// A request's place among the open ones of its session, until its answer is through.
-struct Place {
-    flight: Arc<Flight>,
-    id: RequestId,
-    /// Whether the whole answer was taken.
-    through: bool,
-}
-
-impl Place {
-    fn take(flight: Arc<Flight>, id: RequestId) -> Result<Self, Faulty> {
-        match flight.enter(&id) {
-            Ok(()) => Ok(Self { flight, id, through: false }),
-            Err(error) => Err(Faulty::refused(id, error)),
-        }
-    }
-
-    fn saw<T>(&mut self, part: &Poll<Option<T>>) {
-        self.through |= matches!(part, Poll::Ready(None));
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if self.through {
-            return self.flight.answered(&self.id);
-        }
-        // Its call may go on without its stream, and what it answers then must not reach another
-        // request of this id.
-        self.flight.cancelled(&self.id);
-    }
-}
-
-/// The same body, which keeps its request's place while it is read.
-fn held(body: Body, mut place: Place) -> Body {
-    let mut parts = body.into_data_stream();
-    Body::from_stream(poll_fn(move |context| {
-        let part = parts.poll_next_unpin(context);
-        // By a method, so that the place as a whole is held here.
-        place.saw(&part);
-        part
-    }))
-}
-
-fn refused(status: StatusCode, why: &str) -> Response<Body> {
-    let body = serde_json::json!({ "error": why }).to_string();
-    with_json(status, body.into())
+/// The same for what is no request that may be made. Each refusal of ours is an error of JSON-RPC.
+fn refused(status: StatusCode, why: &'static str) -> Response<Body> {
+    faulty(status, &Faulty::request(None, why))
 }
 
 fn faulty(status: StatusCode, fault: &Faulty) -> Response<Body> {
-    with_json(status, fault.to_line())
-}
-
-fn with_json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+    let body = fault.to_line();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let json = axum::http::HeaderValue::from_static("application/json");

@@ -16,13 +16,15 @@ use crate::events::{EventKind, EventStream, Seen};
 /// How long a client may take to be told of one step.
 const TELL_MAX: Duration = Duration::from_secs(5);
 
-/// Runs a call and tells of its progress meanwhile, all of it before the call's end is told.
+/// Runs a call and tells of its progress meanwhile, all of it before the call's end is told, and none
+/// once `quiet` is cancelled.
 pub(super) async fn with_progress<T>(
     running: impl Future<Output = T>,
     events: EventStream,
     id: &CallId,
     token: ProgressToken,
     peer: &Peer<RoleServer>,
+    quiet: Option<&CancellationToken>,
 ) -> T {
     let ended = CancellationToken::new();
     let running = async {
@@ -32,7 +34,11 @@ pub(super) async fn with_progress<T>(
     };
     let mut steps = Steps { events, id, last: None };
     let telling = async {
+        let quiet = || quiet.is_some_and(CancellationToken::is_cancelled);
         while let Some(progress) = steps.next(&ended).await {
+            if quiet() {
+                break;
+            }
             #[expect(clippy::cast_precision_loss, reason = "MCP's progress is a double")]
             let mut told = ProgressNotificationParam::new(token.clone(), progress.done as f64);
             #[expect(clippy::cast_precision_loss, reason = "MCP's progress is a double")]

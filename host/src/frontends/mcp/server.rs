@@ -7,37 +7,25 @@ use std::sync::{Arc, OnceLock};
 
 use http::request::Parts;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
-    InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, SubscriptionFilter,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskMethod, CancelTaskParams,
+    ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorData, GetTaskMethod,
+    GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams, InitializeResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscriptionFilter, UpdateTaskMethod, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 use super::shared::Shared;
-use super::{call, listen, listing, resources};
+use super::tasks::Lane;
+use super::{call, listen, listing, methods, resources};
 use crate::frontends::access::Access;
 
 /// The header that names a session of the older era.
 pub(super) const SESSION: &str = "mcp-session-id";
-/// Methods that are ours: what of them can't be read has bad parameters, and is not unknown.
-const METHODS: [&str; 9] = [
-    "initialize",
-    "ping",
-    "server/discover",
-    "tools/list",
-    "tools/call",
-    "resources/list",
-    "resources/read",
-    "resources/templates/list",
-    "subscriptions/listen",
-];
-/// Of those, what the newer era no longer knows.
-const OLDER: [&str; 2] = ["initialize", "ping"];
-
 /// A server for one client.
 pub(super) struct Server {
     pub(super) shared: Arc<Shared>,
@@ -48,6 +36,8 @@ pub(super) struct Server {
     /// Whether its client is told of tools that come and go.
     told: AtomicBool,
     closing: CancellationToken,
+    /// Where its calls run that outlive their requests.
+    lane: Lane,
     /// What was started for this client ends with it.
     _ends: DropGuard,
 }
@@ -62,21 +52,33 @@ pub(super) struct Asker {
 
 impl Server {
     /// A server of one connection.
-    pub(super) fn of_connection(shared: Arc<Shared>, access: Access) -> Self {
-        Self::new(shared, Some(Arc::new(access)))
+    pub(super) fn of_connection(shared: Arc<Shared>, access: Arc<Access>) -> Self {
+        let closing = CancellationToken::new();
+        let (leaving, drain) = (closing.clone(), shared.settings.drain);
+        let lane = Lane { leaving, running: TaskTracker::new(), drain };
+        Self::new(shared, Some(access), lane, closing)
     }
 
     /// A server whose requests each bring their access along.
     #[cfg(feature = "http")]
-    pub(super) fn of_requests(shared: Arc<Shared>) -> Self {
-        Self::new(shared, None)
+    pub(super) fn of_requests(shared: Arc<Shared>, lane: Lane) -> Self {
+        Self::new(shared, None, lane, CancellationToken::new())
     }
 
-    fn new(shared: Arc<Shared>, access: Option<Arc<Access>>) -> Self {
-        let closing = CancellationToken::new();
+    fn new(
+        shared: Arc<Shared>,
+        access: Option<Arc<Access>>,
+        lane: Lane,
+        closing: CancellationToken,
+    ) -> Self {
         let ends = closing.clone().drop_guard();
         let (session, told) = (OnceLock::new(), AtomicBool::new(false));
-        Self { shared, access, session, told, closing, _ends: ends }
+        Self { shared, access, session, told, closing, lane, _ends: ends }
+    }
+
+    /// Where its tasks run.
+    pub(super) fn lane(&self) -> Lane {
+        self.lane.clone()
     }
 
     /// Cancelled when no more requests come.
@@ -105,6 +107,17 @@ impl Server {
             None => Arc::clone(&listed),
         };
         Ok(Asker { listed, access })
+    }
+
+    /// Whose tasks a request may ask for: those of the same connection, or token.
+    fn owner<M: ConstString>(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Arc<Access>, ErrorData> {
+        match is_modern(context) {
+            true => Ok(self.asker(context)?.listed),
+            false => Err(ErrorData::method_not_found::<M>()),
+        }
     }
 
     fn instructions(&self, asker: &Asker) -> String {
@@ -142,6 +155,7 @@ impl ServerHandler for Server {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_resources()
+            .enable_tasks()
             .build();
         let belljar = Implementation::new("belljar", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities).with_server_info(belljar)
@@ -154,7 +168,9 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         let asker = self.asker(&context)?;
         context.peer.set_peer_info(request.clone());
-        let result = self.negotiate_initialize(&request)?;
+        let mut result = self.negotiate_initialize(&request)?;
+        // The older era's tasks were others, and there are none of either here.
+        result.capabilities.extensions = None;
         Ok(result.with_instructions(self.instructions(&asker)))
     }
 
@@ -189,7 +205,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let asker = self.asker(&context)?;
         // Boxed: `rmcp` moves what it awaits through several futures of its own.
-        Box::pin(call::call(&self.shared, &asker, request, &context)).await
+        Box::pin(call::call(&self.shared, &self.lane, &asker, request, &context)).await
     }
 
     async fn list_resources(
@@ -219,6 +235,33 @@ impl ServerHandler for Server {
         resources::read(&self.shared, &asker.access, &request.uri)
     }
 
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let owner = self.owner::<GetTaskMethod>(&context)?;
+        self.shared.tasks.get(&owner, &request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let owner = self.owner::<UpdateTaskMethod>(&context)?;
+        self.shared.tasks.update(&owner, &request.task_id, &request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let owner = self.owner::<CancelTaskMethod>(&context)?;
+        self.shared.tasks.cancel(&owner, &request.task_id)
+    }
+
     fn accepted_subscription_filter(
         &self,
         _requested: &SubscriptionFilter,
@@ -243,12 +286,6 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let method = request.method;
-        let is_past = is_modern(&context) && OLDER.contains(&method.as_str());
-        Err(if METHODS.contains(&method.as_str()) && !is_past {
-            ErrorData::invalid_params(format!("the parameters of `{method}` can't be used"), None)
-        } else {
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
-        })
+        Err(methods::refused(&request.method, is_modern(&context)))
     }
 }

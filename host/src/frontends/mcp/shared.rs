@@ -13,6 +13,7 @@ use super::McpError;
 use super::asking::Used;
 use super::listing::Pages;
 use super::settings::McpSettings;
+use super::tasks::Tasks;
 use crate::contract::approval::{Approver, Channel};
 use crate::contract::ids::CallId;
 use crate::host::Host;
@@ -31,6 +32,7 @@ pub(super) struct Shared {
     pub(super) used: Used,
     pub(super) pages: Pages,
     pub(super) subscriptions: Arc<Semaphore>,
+    pub(super) tasks: Arc<Tasks>,
     prefix: String,
     next: AtomicU64,
 }
@@ -45,6 +47,7 @@ impl Shared {
             used: Used::default(),
             pages: Pages::default(),
             subscriptions: Arc::new(Semaphore::new(settings.bounds.subscriptions)),
+            tasks: Arc::new(Tasks::new(&settings.bounds)),
             prefix: format!("{:016x}", u64::from_be_bytes(prefix)),
             next: AtomicU64::new(1),
             host,
@@ -74,7 +77,8 @@ impl Shared {
     }
 }
 
-fn random<const N: usize>() -> Result<[u8; N], std::io::Error> {
+/// Bytes that nobody can foresee.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], std::io::Error> {
     let mut bytes = [0; N];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes)

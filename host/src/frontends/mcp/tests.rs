@@ -6,5 +6,6 @@ mod connection;
 mod kit;
 mod listening;
 mod results;
+mod tasks;
 #[cfg(feature = "http")]
 mod web;

@@ -113,7 +113,9 @@ fn over_http(
         .local_addr()
         .map_err(|error| CliError::Machine(format!("the socket has no address: {error}")))?;
     #[cfg(feature = "mcp")]
-    let service = mcp(app, &config)?.over_http(shutdown.clone());
+    let mcp = mcp(app, &config)?;
+    #[cfg(feature = "mcp")]
+    let service = mcp.over_http(shutdown.clone());
     warn_of_nobody(&config, local);
     let parts = HttpParts {
         host: app.host.clone(),
@@ -129,6 +131,8 @@ fn over_http(
     tell(&format!("listening on http://{local} (MCP at /mcp, the API at /v1)"));
     Ok(tokio::spawn(async move {
         let served = frontend.run(listener, router, shutdown, drain).await;
+        #[cfg(feature = "mcp")]
+        mcp.idle().await;
         served.map_err(|error| error.to_string())
     }))
 }

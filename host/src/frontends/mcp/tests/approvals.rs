@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::kit::{Client, Desk, writer};
 use crate::config::McpApprovals;
-use crate::contract::approval::{ApprovalDecision, ApprovalState, Approver, Channel};
+use crate::contract::approval::{ApprovalDecision, ApprovalState, Approver, Channel, Decided};
+use crate::events::EventKind;
 use crate::frontends::mcp::McpSettings;
-use crate::storage::ListFilter;
+use crate::storage::{ApprovalStore as _, ListFilter};
 
 fn runs(desk: &Desk) -> usize {
     desk.runner.begun.load(Ordering::SeqCst)
@@ -231,6 +232,68 @@ async fn who_answers_elsewhere_first_ends_the_wait_of_an_older_client() {
         )
         .await;
     assert_eq!(outcome(&client.call(2, "fake_read", json!({})).await), "success");
+}
+
+/// The pending request, answered with yes by another process: in the store, and told to nobody.
+fn answered_by_another_process(desk: &Desk) {
+    let pending = desk.host.approvals().list(&ListFilter::pending()).unwrap();
+    let approver = Approver { name: "ann".into(), channel: Channel::Terminal };
+    let (decision, at_unix_ms) = (ApprovalDecision::Once, crate::events::unix_ms());
+    let decided = Decided { decision, approver, at_unix_ms, along: None };
+    desk.store.decide(&pending[0].id, &decided, None).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_whose_event_was_lost_is_looked_up_at_once() {
+    let desk = Desk::asking(McpApprovals::Elicit);
+    let mut client = desk.shaken("2025-11-25", json!({"elicitation": {}})).await;
+    client.send(1, "tools/call", json!({"name": "fake_write"})).await;
+    client.next().await;
+    // So that whoever watches has looked at the store before.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let asked = tokio::time::Instant::now();
+    answered_by_another_process(&desk);
+    for _ in 0..2_000 {
+        desk.bus.publish(None, || EventKind::AuthorNote { text: "noise".into() });
+    }
+    assert_eq!(outcome(&client.until_id(1).await), "success");
+    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_by_another_process_ends_the_wait_soon() {
+    let desk = Desk::asking(McpApprovals::Elicit);
+    let mut client = desk.shaken("2025-11-25", json!({"elicitation": {}})).await;
+    client.send(1, "tools/call", json!({"name": "fake_write"})).await;
+    client.next().await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let asked = tokio::time::Instant::now();
+    answered_by_another_process(&desk);
+    assert_eq!(outcome(&client.until_id(1).await), "success");
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+}
+
+#[tokio::test]
+async fn a_call_that_was_called_off_while_it_asked_leaves_no_answer_for_the_next() {
+    let desk = Desk::asking(McpApprovals::Elicit);
+    let mut client = desk.shaken("2025-11-25", json!({"elicitation": {}})).await;
+    client.send(1, "tools/call", json!({"name": "fake_write"})).await;
+    client.next().await;
+    client
+        .line(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
+        .await;
+    while !desk.host.approvals().list(&ListFilter::pending()).unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    client.send(2, "tools/call", json!({"name": "fake_write"})).await;
+    loop {
+        let told = client.next().await;
+        assert!(told["id"] != 2 || told.get("method").is_some(), "it is asked about anew: {told}");
+        if told["method"] == "elicitation/create" {
+            return;
+        }
+    }
 }
 
 #[tokio::test]

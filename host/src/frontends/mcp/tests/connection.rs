@@ -192,7 +192,49 @@ async fn unknown_methods_and_parameters_are_told_apart() {
     assert_eq!(code(&client.ask(1, "no/such", json!({})).await).1, -32601);
     assert_eq!(code(&client.ask(2, "resources/read", json!({"uri": 7})).await).1, -32602);
     assert_eq!(code(&client.ask(3, "tools/list", json!({"cursor": "x"})).await).1, -32602);
-    assert_eq!(code(&client.ask(4, "tasks/get", json!({"taskId": "x"})).await).1, -32601);
+    for gone in ["tasks/list", "tasks/result"] {
+        assert_eq!(code(&client.ask(4, gone, json!({"taskId": "x"})).await).1, -32601);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_repeated_in_a_short_line_that_hides_nothing() {
+    let desk = Desk::new();
+    let mut client = desk.connect();
+    let method = format!("no\u{202e}such\n{}", "x".repeat(1 << 20));
+    let answer = client.ask(1, &method, json!({})).await;
+    let told = answer["error"]["message"].as_str().unwrap();
+    assert!(told.len() <= 100 && told.contains("no<U+202E>such"), "{told}");
+    assert!(!told.contains('\n'));
+}
+
+#[tokio::test]
+async fn parameters_of_another_type_than_they_must_be_are_refused_by_their_name() {
+    let desk = Desk::new();
+    let version = "io.modelcontextprotocol/protocolVersion";
+    let named = |name: &str, value: Value| json!({"_meta": {name: value}});
+    for modern in [true, false] {
+        let mut client = match modern {
+            true => desk.connect(),
+            false => desk.shaken("2025-11-25", json!({})).await,
+        };
+        for (method, params, field) in [
+            ("tools/list", json!({"cursor": 4}), "cursor"),
+            ("resources/list", json!({"cursor": {}}), "cursor"),
+            ("tools/list", named(version, json!(5)), "protocolVersion"),
+            ("tools/call", json!({"name": "fake_read", "_meta": {version: 5}}), "protocolVersion"),
+        ] {
+            let answer = client.ask(1, method, params).await;
+            assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
+            assert!(answer["error"]["message"].as_str().unwrap().contains(field), "{answer}");
+        }
+        let listed = client.ask(2, "tools/list", json!({"cursor": null})).await;
+        assert!(listed["result"]["tools"].is_array(), "{listed}");
+    }
+    let mut client = desk.shaken("2025-11-25", json!({})).await;
+    let answer = client.ask(3, "tools/list", json!({"_meta": 7})).await;
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    assert_eq!(desk.runner.begun.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]

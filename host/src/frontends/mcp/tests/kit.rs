@@ -103,6 +103,8 @@ pub(super) struct Runner {
     /// Attempts that were cancelled.
     pub(super) stopped: AtomicUsize,
     pub(super) seen: Mutex<Vec<Attempt>>,
+    /// Cancelled when slow tools may end by themselves.
+    pub(super) released: CancellationToken,
 }
 
 #[async_trait::async_trait]
@@ -113,14 +115,21 @@ impl ToolRunner for Runner {
         let (mut missing_grants, mut attachments) = (Vec::new(), Vec::new());
         let (mut case, mut value) = (ReturnCase::Plain, json!("fine"));
         match tool.tool.as_str() {
-            "slow" => {
-                attempt.cancel.cancelled().await;
+            "slow" => tokio::select! {
+                () = self.released.cancelled() => {}
+                () = attempt.cancel.cancelled() => {
                 self.stopped.fetch_add(1, Ordering::SeqCst);
                 let usage = Usage::default();
                 return AttemptEnd { end: End::Interrupted, usage, missing_grants };
-            }
+                }
+            },
             "echo" => value = json!(attempt.arguments.canonical()),
-            "fails" => (case, value) = (ReturnCase::Err, json!({"message": "no such file"})),
+            "fails" => {
+                if attempt.arguments.canonical().contains("slow") {
+                    self.released.cancelled().await;
+                }
+                (case, value) = (ReturnCase::Err, json!({"message": "no such file"}));
+            }
             "lies" => value = json!(7),
             "steps" => {
                 for done in [1, 2, 2, 1, 5] {
@@ -193,6 +202,11 @@ pub(super) struct Desk {
     pub(super) runner: Arc<Runner>,
     pub(super) frontend: McpFrontend,
     pub(super) config: Config,
+    pub(super) bus: EventBus,
+    pub(super) store: Arc<SqliteStore>,
+    /// Those who come over http.
+    #[cfg(feature = "http")]
+    tokens: Mutex<std::collections::HashMap<String, Arc<Access>>>,
     /// Somebody who watches, and so could answer.
     _watcher: EventStream,
 }
@@ -233,7 +247,7 @@ impl Desk {
             bus: bus.clone(),
             policy: Arc::new(Policy::new(&PolicySettings::default()).unwrap()),
             approvals: approvals.clone(),
-            results: store,
+            results: Arc::clone(&store) as _,
             journal: None,
             settings: EngineSettings::default(),
             clock: unix_ms,
@@ -244,17 +258,36 @@ impl Desk {
             engine: engine.unwrap(),
             catalog: Arc::new(Catalog::default()),
             tools: Arc::clone(&tools) as _,
-            bus,
+            bus: bus.clone(),
             approvals,
             journal: None,
         });
         let frontend = McpFrontend::new(host.clone(), settings).unwrap();
         let config = config("[callers.eve]\nlevel = \"FULL\"\ntools = [\"fake.r*\"]\n");
-        Self { host, tools, runner, frontend, config, _watcher }
+        Self {
+            host,
+            tools,
+            runner,
+            frontend,
+            config,
+            bus,
+            store,
+            #[cfg(feature = "http")]
+            tokens: Mutex::default(),
+            _watcher,
+        }
     }
 
     pub(super) fn access(&self, caller: &str) -> Access {
         Access::new(&self.config, caller).unwrap()
+    }
+
+    /// The access of a token of this caller, the same each time.
+    #[cfg(feature = "http")]
+    pub(super) fn token(&self, caller: &str) -> Arc<Access> {
+        let mut tokens = self.tokens.lock().unwrap();
+        let of = tokens.entry(caller.to_owned()).or_insert_with(|| Arc::new(self.access(caller)));
+        Arc::clone(of)
     }
 
     /// A connection of the caller `mcp`.

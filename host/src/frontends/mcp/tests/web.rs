@@ -1,5 +1,8 @@
 //! The same over http: whose a request is, what is no request, sessions and their bounds.
 
+mod bounds;
+mod tasks;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -43,7 +46,7 @@ fn raw(desk: &Desk, caller: &str, body: &str) -> Request<Body> {
         .header("host", "localhost")
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream")
-        .extension(Arc::new(desk.access(caller)))
+        .extension(desk.token(caller))
         .body(Body::from(body.to_owned()))
         .unwrap()
 }
