@@ -1,9 +1,10 @@
 //! MCP over the standard streams of a child: one message a line, each of bounded length.
 //!
 //! Knows no method. A line that is too long is never held: where it can be told whose answer it is,
-//! that call alone fails; else the server goes.
+//! that call alone fails; else the server goes. So with an answer that can't be read.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
@@ -16,9 +17,12 @@ use tokio::sync::Mutex;
 use super::child::Process;
 use super::head::id_in_head;
 use super::link::{Link, Spoilt};
+use super::unread::{Unread, judge};
 
 /// Lines of a connection that are no messages; a banner has a few.
 const UNREADABLE_MAX: usize = 1_000;
+/// How long a message may take to be read by the server. What waits to be written is memory.
+const WRITE_MAX: Duration = Duration::from_secs(30);
 
 /// One child's streams.
 pub(super) struct Lines {
@@ -86,17 +90,29 @@ impl Lines {
         }
     }
 
-    /// The message of a whole line; `None` where it is none that anybody waits for.
-    fn message(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+    /// The message of a whole line; `None` where it is none that anybody waits for. `Err`: the
+    /// server must go.
+    fn message(&mut self) -> Result<Option<RxJsonRpcMessage<RoleClient>>, ()> {
         let line = self.line.trim_ascii();
         if line.is_empty() {
-            return None;
+            return Ok(None);
         }
-        match serde_json::from_slice(line) {
-            Ok(message) => Some(message),
-            Err(_) => {
+        if let Ok(message) = serde_json::from_slice(line) {
+            return Ok(Some(message));
+        }
+        match judge(line) {
+            Unread::Answer(id) => Ok(Some(self.spoilt(id, Spoilt::Unreadable))),
+            Unread::Broken => {
+                self.link.tell_broken();
+                Err(())
+            }
+            Unread::Stray => {
                 self.unreadable += 1;
-                id_in_head(line).map(|id| self.spoilt(id, Spoilt::Unreadable))
+                if self.unreadable > UNREADABLE_MAX {
+                    self.link.tell_why("what it writes to its standard output is no MCP");
+                    return Err(());
+                }
+                Ok(None)
             }
         }
     }
@@ -116,16 +132,27 @@ impl Transport<RoleClient> for Lines {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let write = Arc::clone(&self.write);
+        let (write, link) = (Arc::clone(&self.write), Arc::clone(&self.link));
         async move {
             let mut line = serde_json::to_vec(&item)?;
             line.push(b'\n');
-            let mut write = write.lock().await;
-            let Some(write) = write.as_mut() else {
-                return Err(std::io::ErrorKind::NotConnected.into());
+            let writing = async {
+                let mut write = write.lock().await;
+                let Some(write) = write.as_mut() else {
+                    return Err(std::io::ErrorKind::NotConnected.into());
+                };
+                write.write_all(&line).await?;
+                write.flush().await
             };
-            write.write_all(&line).await?;
-            write.flush().await
+            match tokio::time::timeout(WRITE_MAX, writing).await {
+                Ok(written) => written,
+                Err(_elapsed) => {
+                    // Half a line may be out, so nothing can follow it.
+                    link.tell_why("it doesn't read what it is sent");
+                    link.gone.cancel();
+                    Err(std::io::ErrorKind::TimedOut.into())
+                }
+            }
         }
     }
 
@@ -143,12 +170,10 @@ impl Transport<RoleClient> for Lines {
                     self.line.clear();
                     // A long answer must not hold its memory for as long as the server lives.
                     self.line.shrink_to(64 << 10);
-                    if message.is_some() {
-                        return message;
-                    }
-                    if self.unreadable > UNREADABLE_MAX {
-                        self.link.tell_why("what it writes to its standard output is no MCP");
-                        return None;
+                    match message {
+                        Ok(Some(message)) => return Some(message),
+                        Ok(None) => {}
+                        Err(()) => return None,
                     }
                 }
                 Read::Overlong => {

@@ -14,9 +14,11 @@ mod head;
 mod lines;
 mod link;
 mod listing;
+mod notes;
 mod spec;
 mod state;
 mod supervise;
+mod unread;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -16,7 +16,7 @@ use super::call::ServerRunner;
 use super::connect::{Connection, connect, words};
 use super::describe::{Described, describe};
 use super::error::UpstreamError;
-use super::listing::list;
+use super::listing::{Listed, list};
 use super::state::Shared;
 use crate::contract::escape::clipped_line;
 use crate::events::{EventBus, EventKind, Redactor};
@@ -109,10 +109,13 @@ impl Supervisor {
         let peer = connection.running.peer();
         let says = peer.peer_info();
         let lists = says.as_ref().is_none_or(|says| says.capabilities.tools.is_some());
-        let listed = if lists { list(peer).await? } else { Vec::new() };
+        let Listed { tools, cut, .. } = if lists { list(peer).await? } else { Listed::default() };
         let server = &self.shared.server;
         let says = says.as_ref().and_then(|says| says.server_info.as_ref());
-        let (mut described, odd) = describe(server, says, listed);
+        let (mut described, odd) = describe(server, says, tools);
+        if let Some((first, why)) = cut {
+            self.tell_odd(&first, &format!("it is left out, with all that follow it: {why}"));
+        }
         for odd in odd.iter().take(FINDINGS_MAX) {
             self.tell_odd(&odd.tool, &odd.finding);
         }
@@ -149,13 +152,27 @@ impl Supervisor {
     /// Lists again whenever the server says so; ends when it goes.
     async fn follow(&self, connection: &Connection) -> UpstreamError {
         let link = &connection.link;
-        let _subscription = subscribe(connection.running.peer(), &self.shared).await;
+        let peer = connection.running.peer();
+        let mut subscription = subscribe(peer, &self.shared).await;
+        let (mut since, mut backoff) = (Instant::now(), Backoff::default());
         loop {
-            tokio::select! {
+            let pause = tokio::select! {
                 () = link.gone.cancelled() => return UpstreamError::Gone(link.why()),
-                () = link.changed.notified() => {}
+                () = link.changed.notified() => SETTLE,
+                // Whoever answers at the address may be another process by now.
+                () = ended(subscription.as_mut()) => {
+                    subscription = None;
+                    backoff.pause_after(since.elapsed())
+                }
+            };
+            tokio::select! {
+                () = link.gone.cancelled() => continue,
+                () = sleep(pause) => {}
             }
-            sleep(SETTLE).await;
+            if subscription.is_none() {
+                subscription = subscribe(peer, &self.shared).await;
+                since = Instant::now();
+            }
             match timeout(self.shared.server.start_timeout, self.offer(connection)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => return error,
@@ -201,4 +218,13 @@ async fn subscribe(peer: &Peer<RoleClient>, shared: &Shared) -> Option<Subscript
     }
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     timeout(shared.server.start_timeout, peer.listen(filter)).await.ok()?.ok()
+}
+
+/// Returns once nothing is told any more; never where nothing ever was.
+async fn ended(subscription: Option<&mut Subscription>) {
+    match subscription {
+        // What it tells was seen before it came here.
+        Some(subscription) => while let Ok(Some(_)) = subscription.next().await {},
+        None => std::future::pending().await,
+    }
 }

@@ -122,7 +122,7 @@ fn t42_one_bad_tool_spoils_no_other() {
             "properties": {"a": {"$ref": "https://elsewhere.example/s"}}}}),
         json!({"name": "text", "inputSchema": {"type": "string"}}),
         json!({"name": "out", "inputSchema": schema(), "outputSchema": true}),
-        json!({"name": "long", "inputSchema": schema(), "description": "d".repeat(8193)}),
+        json!({"name": "long", "inputSchema": schema(), "description": "d".repeat((16 << 10) + 1)}),
         json!({"name": "none"}),
         json!(7),
     ];
