@@ -5,14 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleClient;
-use rmcp::model::{ProtocolVersion, SubscriptionFilter};
-use rmcp::service::{Peer, Subscription};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
 use super::call::ServerRunner;
+use super::changes::Changes;
 use super::connect::{Connection, connect, words};
 use super::describe::{Described, describe};
 use super::error::UpstreamError;
@@ -71,16 +69,16 @@ impl Supervisor {
             started = starting => started,
             () = self.end.cancelled() => return (false, UpstreamError::Ending),
         };
-        let mut connection = match started {
+        let (mut connection, changes) = match started {
             Err(_elapsed) => return (false, slow),
             Ok(Err(error)) => return (false, error),
-            Ok(Ok(connection)) => connection,
+            Ok(Ok(started)) => started,
         };
         let name = &self.shared.server.name;
         self.bus.publish(None, || EventKind::UpstreamUp { server: name.clone() });
         self.shared.settled.send_replace(true);
         let ended = tokio::select! {
-            ended = self.follow(&connection) => Some(ended),
+            ended = self.follow(&connection, changes) => Some(ended),
             () = self.end.cancelled() => None,
         };
         self.shared.down(match &ended {
@@ -97,10 +95,13 @@ impl Supervisor {
     }
 
     /// Connects, lists and offers.
-    async fn start(&self) -> Result<Connection, UpstreamError> {
+    async fn start(&self) -> Result<(Connection, Changes), UpstreamError> {
         let connection = connect(&self.shared.server, &self.redactor).await?;
+        // Before the list, so that no change falls between the two.
+        let mut changes = Changes::of(connection.running.peer(), &self.shared);
+        changes.renew().await;
         self.offer(&connection).await?;
-        Ok(connection)
+        Ok((connection, changes))
     }
 
     /// Lists the tools and puts them in the place of those that were there. They stay when the
@@ -150,29 +151,19 @@ impl Supervisor {
     }
 
     /// Lists again whenever the server says so; ends when it goes.
-    async fn follow(&self, connection: &Connection) -> UpstreamError {
+    async fn follow(&self, connection: &Connection, mut changes: Changes) -> UpstreamError {
         let link = &connection.link;
-        let peer = connection.running.peer();
-        let mut subscription = subscribe(peer, &self.shared).await;
-        let (mut since, mut backoff) = (Instant::now(), Backoff::default());
         loop {
             let pause = tokio::select! {
                 () = link.gone.cancelled() => return UpstreamError::Gone(link.why()),
                 () = link.changed.notified() => SETTLE,
-                // Whoever answers at the address may be another process by now.
-                () = ended(subscription.as_mut()) => {
-                    subscription = None;
-                    backoff.pause_after(since.elapsed())
-                }
+                pause = changes.missed() => pause,
             };
             tokio::select! {
                 () = link.gone.cancelled() => continue,
                 () = sleep(pause) => {}
             }
-            if subscription.is_none() {
-                subscription = subscribe(peer, &self.shared).await;
-                since = Instant::now();
-            }
+            changes.renew().await;
             match timeout(self.shared.server.start_timeout, self.offer(connection)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => return error,
@@ -205,26 +196,5 @@ impl Supervisor {
             tool,
             finding,
         });
-    }
-}
-
-/// In the newer era a server tells of changes only whoever asks to be told. One that doesn't answer
-/// is left in peace: its tools stay as they are.
-async fn subscribe(peer: &Peer<RoleClient>, shared: &Shared) -> Option<Subscription> {
-    let says = peer.peer_info()?;
-    let tells = says.capabilities.tools.as_ref().and_then(|tools| tools.list_changed);
-    if says.protocol_version < ProtocolVersion::V_2026_07_28 || tells != Some(true) {
-        return None;
-    }
-    let filter = SubscriptionFilter::builder().tools_list_changed().build();
-    timeout(shared.server.start_timeout, peer.listen(filter)).await.ok()?.ok()
-}
-
-/// Returns once nothing is told any more; never where nothing ever was.
-async fn ended(subscription: Option<&mut Subscription>) {
-    match subscription {
-        // What it tells was seen before it came here.
-        Some(subscription) => while let Ok(Some(_)) = subscription.next().await {},
-        None => std::future::pending().await,
     }
 }

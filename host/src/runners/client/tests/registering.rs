@@ -38,7 +38,7 @@ fn a1_a2_a_clients_tool_is_a_claim_that_runs_at_its_desk() {
     assert_eq!((known.isolation, known.server_id), (Isolation::None, None));
     assert_eq!(known.effects.read_only, Effect::claimed(true));
     assert_eq!(known.effects.closed_world, Effect::claimed(true));
-    assert_eq!(known.effects.cannot_write_files, Effect::assumed(false));
+    assert_eq!(known.effects.cannot_write_files, Effect::claimed(true));
     for kind in [LimitKind::AttemptDeadline, LimitKind::CallDeadline] {
         assert_eq!(known.limits.get(kind).value, 900_000);
     }
