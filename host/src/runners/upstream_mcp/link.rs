@@ -240,3 +240,6 @@ impl<T> Drop for Watched<T> {
         self.link.gone.cancel();
     }
 }
+
+#[cfg(test)]
+mod tests;

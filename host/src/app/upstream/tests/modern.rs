@@ -220,7 +220,7 @@ async fn belljar_offers_the_tools_of_a_belljar_behind_an_address() {
     let mut outcome = (Outcome::Success, Executed::Yes);
     // A connection that is kept open still has somebody behind it.
     while outcome != (Outcome::Unavailable, Executed::No) {
-        let ended = ended_as(&outer, "up.up-kept", json!({})).await;
+        let ended = ended_as(&outer, "up.up-change", json!({})).await;
         outcome = (ended.0, ended.1);
     }
 }
@@ -255,6 +255,6 @@ async fn belljar_offers_the_tools_of_a_belljar_that_is_its_child() {
     serving.await.unwrap().unwrap();
     let reason = down(&mut events).await;
     assert!(reason.contains("exit status 5"), "{reason}");
-    let ended = ended_as(&outer.app, "up.up-kept", json!({})).await;
+    let ended = ended_as(&outer.app, "up.up-change", json!({})).await;
     assert_eq!((ended.0, ended.1), (Outcome::Unavailable, Executed::No), "{}", ended.2);
 }
