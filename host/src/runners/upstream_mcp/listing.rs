@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    fn tool(name: String, description: &str) -> Tool {
+    fn tool(name: &str, description: &str) -> Tool {
         let said = json!({"name": name, "description": description, "inputSchema": {}});
         serde_json::from_value(said).unwrap()
     }
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn tools_past_the_bound_are_left_out_and_the_first_is_named() {
         let mut listed = Listed::default();
-        assert!(listed.take((0..TOOLS_MAX).map(|n| tool(format!("t{n}"), "")).collect()));
+        assert!(listed.take((0..TOOLS_MAX).map(|n| tool(&format!("t{n}"), "")).collect()));
         assert!(listed.take(Vec::new()) && listed.cut.is_none());
-        assert!(!listed.take(vec![tool("one".to_owned(), ""), tool("two".to_owned(), "")]));
+        assert!(!listed.take(vec![tool("one", ""), tool("two", "")]));
         let cut = ("one".to_owned(), "a server has at most 1000 tools".to_owned());
         assert_eq!((listed.tools.len(), listed.cut), (TOOLS_MAX, Some(cut)));
     }
@@ -109,7 +109,7 @@ mod tests {
     fn tools_past_so_many_bytes_are_left_out() {
         let mut listed = Listed::default();
         let words = "x".repeat(BYTES_MAX / 4);
-        assert!(!listed.take((0..5).map(|n| tool(format!("t{n}"), &words)).collect()));
+        assert!(!listed.take((0..5).map(|n| tool(&format!("t{n}"), &words)).collect()));
         assert_eq!(listed.tools.len(), 3);
         assert!(listed.cut.unwrap().1.contains("16777216 bytes"));
     }

@@ -2,6 +2,8 @@
 //! belljar itself.
 
 use super::*;
+use crate::frontends::access::Access;
+use crate::frontends::mcp::{McpFrontend, McpSettings};
 
 /// A server behind an address.
 struct Listening {
@@ -168,14 +170,13 @@ async fn a_modern_server_that_goes_is_missed_and_its_successor_is_listed_anew() 
 }
 
 /// A belljar that serves the tools of a plain server.
-async fn inner() -> (Bench, crate::frontends::mcp::McpFrontend, crate::frontends::access::Access) {
-    use crate::frontends::mcp::{McpFrontend, McpSettings};
-    let bench = Bench::new("plain", "[callers.outer]\nlevel = \"FULL\"\n").await;
-    let config = setup(bench.folder.path(), "plain", "[callers.outer]\nlevel = \"FULL\"\n").config;
-    let access = crate::frontends::access::Access::new(&config, "outer").unwrap();
+async fn inner() -> (Bench, McpFrontend, Config) {
+    let more = "[callers.outer]\nlevel = \"FULL\"\n[serve]\nanonymous = \"outer\"\n";
+    let bench = Bench::new("plain", more).await;
+    let config = setup(bench.folder.path(), "plain", more).config;
     let settings = McpSettings { drain: Duration::ZERO, ..McpSettings::default() };
     let frontend = McpFrontend::new(bench.app.host.clone(), settings).unwrap();
-    (bench, frontend, access)
+    (bench, frontend, config)
 }
 
 /// What a belljar has to be for another.
@@ -204,19 +205,23 @@ async fn serves(inner: &Bench, outer: &App) {
 #[cfg(feature = "http")]
 #[tokio::test]
 async fn belljar_offers_the_tools_of_a_belljar_behind_an_address() {
-    let (inner, frontend, access) = inner().await;
+    use crate::frontends::http::{HttpFrontend, HttpParts, client};
+    let (inner, frontend, config) = inner().await;
     let shutdown = CancellationToken::new();
-    let service = frontend.over_http(shutdown.clone());
-    let router = axum::Router::new().route("/mcp", service);
-    let router = router.layer(axum::Extension(Arc::new(access)));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let serving = tokio::spawn(async move { axum::serve(listener, router).await });
-    let outer = host_on(&format!("http://{address}/mcp")).await;
+    let local = listener.local_addr().unwrap();
+    let (host, config) = (inner.app.host.clone(), Arc::new(config));
+    let http = HttpFrontend::new(HttpParts { host, config, local, expose: None }).unwrap();
+    let gateway = Arc::new(inner.app.clients.clone());
+    let beside = client::routes(gateway, shutdown.clone());
+    let router = http.router(beside.route("/mcp", frontend.over_http(shutdown.clone())));
+    let stop = shutdown.clone();
+    let serving =
+        tokio::spawn(async move { http.run(listener, router, stop, Duration::ZERO).await });
+    let outer = host_on(&format!("http://{local}/mcp")).await;
     serves(&inner, &outer).await;
     shutdown.cancel();
-    serving.abort();
-    drop(serving.await);
+    serving.await.unwrap().unwrap();
     let mut outcome = (Outcome::Success, Executed::Yes);
     // A connection that is kept open still has somebody behind it.
     while outcome != (Outcome::Unavailable, Executed::No) {
@@ -227,7 +232,8 @@ async fn belljar_offers_the_tools_of_a_belljar_behind_an_address() {
 
 #[tokio::test]
 async fn belljar_offers_the_tools_of_a_belljar_that_is_its_child() {
-    let (inner, frontend, access) = inner().await;
+    let (inner, frontend, config) = inner().await;
+    let access = Access::new(&config, "outer").unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let shutdown = CancellationToken::new();
