@@ -10,7 +10,7 @@ use rmcp::RoleClient;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
@@ -125,6 +125,31 @@ impl Lines {
     }
 }
 
+/// Writes a whole line, after those that wait already. A server that doesn't take it in time goes:
+/// half a line may be out, so nothing can follow it.
+async fn write_line<W: AsyncWrite + Unpin>(
+    write: &Mutex<Option<W>>,
+    line: &[u8],
+    link: &Link,
+) -> std::io::Result<()> {
+    let writing = async {
+        let mut write = write.lock().await;
+        let Some(write) = write.as_mut() else {
+            return Err(std::io::ErrorKind::NotConnected.into());
+        };
+        write.write_all(line).await?;
+        write.flush().await
+    };
+    match tokio::time::timeout(WRITE_MAX, writing).await {
+        Ok(written) => written,
+        Err(_elapsed) => {
+            link.tell_why("it doesn't read what it is sent");
+            link.gone.cancel();
+            Err(std::io::ErrorKind::TimedOut.into())
+        }
+    }
+}
+
 impl Transport<RoleClient> for Lines {
     type Error = std::io::Error;
 
@@ -136,23 +161,7 @@ impl Transport<RoleClient> for Lines {
         async move {
             let mut line = serde_json::to_vec(&item)?;
             line.push(b'\n');
-            let writing = async {
-                let mut write = write.lock().await;
-                let Some(write) = write.as_mut() else {
-                    return Err(std::io::ErrorKind::NotConnected.into());
-                };
-                write.write_all(&line).await?;
-                write.flush().await
-            };
-            match tokio::time::timeout(WRITE_MAX, writing).await {
-                Ok(written) => written,
-                Err(_elapsed) => {
-                    // Half a line may be out, so nothing can follow it.
-                    link.tell_why("it doesn't read what it is sent");
-                    link.gone.cancel();
-                    Err(std::io::ErrorKind::TimedOut.into())
-                }
-            }
+            write_line(&write, &line, &link).await
         }
     }
 
@@ -199,5 +208,24 @@ impl Transport<RoleClient> for Lines {
             self.link.tell_why(why);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_takes_no_message_is_gone_and_keeps_none_that_waits() {
+        let (write, _unread) = tokio::io::duplex(8);
+        let (write, link) = (Mutex::new(Some(write)), Link::default());
+        write_line(&write, b"short\n", &link).await.unwrap();
+        assert!(!link.gone.is_cancelled());
+        let (one, other) = tokio::join!(
+            write_line(&write, b"longer than that\n", &link),
+            write_line(&write, b"and another\n", &link)
+        );
+        assert!(one.is_err() && other.is_err() && link.gone.is_cancelled());
+        assert_eq!(link.why(), "it doesn't read what it is sent");
     }
 }
