@@ -39,4 +39,6 @@ mod suites {
     mod serve;
     mod stock;
     mod tidy;
+    #[cfg(feature = "mcp")]
+    mod upstream;
 }

@@ -26,6 +26,20 @@ pub struct Host {
     bus: EventBus,
     approvals: ApprovalQueue,
     journal: Option<Journal>,
+    companion: Option<Arc<dyn Companion>>,
+}
+
+/// What runs beside a host and belongs to it: the MCP servers whose tools it offers.
+#[async_trait::async_trait]
+pub trait Companion: Send + Sync {
+    /// Starts it in the background; a second time it does nothing. Needs a tokio runtime.
+    fn start(&self);
+
+    /// Waits until all of it is there or has failed to be for the first time.
+    async fn settled(&self);
+
+    /// Ends it for good and waits until it is gone, a few seconds at most.
+    async fn end(&self);
 }
 
 impl std::fmt::Debug for Host {
@@ -61,7 +75,27 @@ impl Host {
     /// Joins the parts; [`crate::app`] makes them.
     pub fn new(parts: HostParts) -> Self {
         let HostParts { engine, catalog, tools, bus, approvals, journal } = parts;
-        Self { engine, catalog, tools, bus, approvals, journal }
+        Self { engine, catalog, tools, bus, approvals, journal, companion: None }
+    }
+
+    /// The same host with something beside it that lives as long as its last clone.
+    #[must_use]
+    pub fn beside(mut self, companion: Arc<dyn Companion>) -> Self {
+        self.companion = Some(companion);
+        self
+    }
+
+    /// Waits until the tools of configured MCP servers are there: until each server has listed them
+    /// or has failed to for the first time. Starts the servers where none has been yet. Returns at
+    /// once where there are none, or whoever started the host keeps them.
+    ///
+    /// Until then calls of their tools are `not_found`. A server that fails is started again; its
+    /// tools then come by themselves: see [`Self::tools_revision`].
+    pub async fn ready(&self) {
+        if let Some(companion) = &self.companion {
+            companion.start();
+            companion.settled().await;
+        }
     }
 
     /// Runs one call to its end. Never fails: every end is a result.
@@ -149,14 +183,18 @@ impl Host {
 
     /// Ends the audit log of this process: all that was recorded is in the log, and calls that still
     /// run there as `interrupted`. Calls that come later are refused. Without this, the next start
-    /// makes up for it.
+    /// makes up for it. Then ends the MCP servers that the host keeps.
     ///
     /// # Errors
     /// In one sentence: what keeps it from the log. Nothing that was recorded is lost by it.
     pub async fn close(&self) -> Result<(), String> {
-        match &self.journal {
+        let closed = match &self.journal {
             Some(journal) => journal.clone().close().await.map_err(|error| error.to_string()),
             None => Ok(()),
+        };
+        if let Some(companion) = &self.companion {
+            companion.end().await;
         }
+        closed
     }
 }

@@ -23,7 +23,7 @@ fn source(name: &str) -> PathBuf {
 }
 
 /// A program that `tests/clients/setup` installed.
-fn installed(name: &str) -> PathBuf {
+pub(super) fn installed(name: &str) -> PathBuf {
     let path = built::root().join("target/foreign/clients").join(name);
     assert!(path.exists(), "`{}` isn't installed: make foreign-toolchains", path.display());
     path

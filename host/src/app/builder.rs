@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{App, DirRequest, PluginSource, Setup, StartError, start};
+use super::{DirRequest, PluginSource, Setup, StartError, start};
 use crate::config::Config;
 use crate::contract::grants::{DirMode, EnvGrant};
 use crate::contract::limits::Limits;
@@ -105,10 +105,17 @@ impl HostBuilder {
 
     /// Starts the host. Takes seconds where plugins have to be compiled.
     ///
+    /// MCP servers that the configuration names live as long as the host's last clone. Within a
+    /// tokio runtime they are started here, in the background; [`Host::ready`] waits for their
+    /// tools, and starts them where there was no runtime. [`Host::close`] ends them in good order.
+    ///
     /// # Errors
     /// See [`StartError`]; nothing is left running.
     pub fn start(&self) -> Result<Host, StartError> {
-        let App { host, .. } = start(&self.0)?;
-        Ok(host)
+        let app = start(&self.0)?;
+        #[cfg(feature = "mcp")]
+        return Ok(super::upstream::accompany(app.host, app.upstream));
+        #[cfg(not(feature = "mcp"))]
+        Ok(app.host)
     }
 }

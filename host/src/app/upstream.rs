@@ -13,6 +13,7 @@ use super::given::limits;
 use crate::config::{Config, UpstreamSettings, UpstreamValue, UpstreamWay};
 use crate::contract::limits::Limits;
 use crate::events::EventBus;
+use crate::host::{Companion, Host};
 use crate::registry::ToolSettings;
 use crate::runners::Tools;
 use crate::runners::upstream_mcp::{ChildSpec, Handed, HttpSpec, UpstreamServer, Upstreams, Way};
@@ -23,6 +24,30 @@ pub(super) fn upstreams(setup: &Setup, tools: &Arc<Tools>, bus: &EventBus) -> Up
     let servers = config.upstream.iter().map(|server| spec(setup, server));
     let (redactor, _findings) = super::redactor(config);
     Upstreams::new(servers.collect(), Arc::clone(tools), bus.clone(), redactor)
+}
+
+/// A host that keeps its servers, for who holds nothing but the host.
+pub(super) fn accompany(host: Host, upstream: Upstreams) -> Host {
+    let companion: Arc<dyn Companion> = Arc::new(upstream);
+    if tokio::runtime::Handle::try_current().is_ok() {
+        companion.start();
+    }
+    host.beside(companion)
+}
+
+#[async_trait::async_trait]
+impl Companion for Upstreams {
+    fn start(&self) {
+        Self::start(self);
+    }
+
+    async fn settled(&self) {
+        Self::settled(self).await;
+    }
+
+    async fn end(&self) {
+        Self::end(self).await;
+    }
 }
 
 fn spec(setup: &Setup, server: &UpstreamSettings) -> UpstreamServer {

@@ -43,7 +43,7 @@ pub(super) fn check(text: &str, problems: &mut Problems) -> Table {
         // What could be read of a broken file would be blamed for what is missing.
         return Table::default();
     }
-    let mut walk = Walk { text, lines, path: Vec::new(), problems };
+    let mut walk = Walk { text, lines, path: Vec::new(), hidden: false, problems };
     walk.section(&ROOT, document.get_ref(), 1)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn check_value(kind: &'static Kind, text: &str) -> Result<Node, Probl
         problems.clone()
     })?;
     let lines = Lines::of(text);
-    let mut walk = Walk { text, lines, path: Vec::new(), problems: &mut problems };
+    let mut walk = Walk { text, lines, path: Vec::new(), hidden: false, problems: &mut problems };
     let node = walk.value(kind, &found);
     node.filter(|_| problems.is_empty()).ok_or(problems)
 }
@@ -64,6 +64,8 @@ struct Walk<'a> {
     text: &'a str,
     lines: Lines,
     path: Vec<String>,
+    /// What stands here may be a secret in the wrong place, and isn't repeated.
+    hidden: bool,
     problems: &'a mut Problems,
 }
 
@@ -88,6 +90,7 @@ impl Walk<'_> {
         let what = match found.get_ref() {
             DeValue::Table(_) => "a table".to_owned(),
             DeValue::Array(_) => "a list".to_owned(),
+            _ if self.hidden => "another value".to_owned(),
             _ => format!("`{}`", shown(source)),
         };
         let line = self.line(found);
@@ -209,6 +212,8 @@ impl Walk<'_> {
             return None;
         }
         let mut table = Table::default();
+        let outside = self.hidden;
+        self.hidden |= map.hidden;
         for (name, value) in in_order(found) {
             self.path.push(key_text(name.get_ref()));
             if let Err(why) = (map.name.check)(name.get_ref()) {
@@ -220,6 +225,7 @@ impl Walk<'_> {
             }
             self.path.pop();
         }
+        self.hidden = outside;
         Some(Value::Table(table))
     }
 

@@ -5,6 +5,7 @@ pub mod client;
 mod own;
 mod results;
 mod router;
+mod said;
 mod schema;
 mod tools;
 #[cfg(feature = "mcp")]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::client::tool_name;
+use super::said::tool_name;
 use super::tools::{Place, Tools};
 use crate::contract::attempt::{Attempt, AttemptEnd, End, RunnerRefusal};
 use crate::contract::descriptor::{Need, ToolExecutor};

@@ -1,5 +1,9 @@
 //! A whole host before a real server in another process, well behaved and otherwise.
 
+mod broken;
+mod library;
+mod modern;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +22,7 @@ use crate::contract::descriptor::{Isolation, ToolDescriptor, ToolExecutor, ToolS
 use crate::contract::invocation::{ApprovalMode, PermissionLevel, ToolInvocation};
 use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::{AttachmentKind, ToolResult};
-use crate::events::{EventKind, Seen};
+use crate::events::{EventKind, EventStream, Seen};
 use crate::gate::approval::ApprovalHook;
 
 /// A folder with a host on a server in `mode`; what the server notes is in `notes`.
@@ -70,12 +74,47 @@ impl Bench {
         }
     }
 
+    /// The child, as the system names it.
+    fn pid(&self) -> String {
+        let notes = self.notes();
+        let pid = notes.lines().rev().find_map(|line| line.strip_prefix("pid "));
+        pid.unwrap().to_owned()
+    }
+
     fn tool(&self, id: &str) -> Arc<ToolDescriptor> {
         self.app.host.tool(id).unwrap_or_else(|| panic!("no `{id}`")).descriptor
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> ToolResult {
         self.app.host.call(call(tool, &arguments)).await
+    }
+}
+
+/// Waits until a server is there again.
+async fn up_again(events: &mut EventStream) {
+    loop {
+        match events.next().await {
+            Some(Seen::Event(event)) if matches!(event.kind, EventKind::UpstreamUp { .. }) => {
+                return;
+            }
+            Some(_) => {}
+            None => panic!("no more events"),
+        }
+    }
+}
+
+/// Waits until a server is gone; why it is.
+async fn down(events: &mut EventStream) -> String {
+    loop {
+        match events.next().await {
+            Some(Seen::Event(event)) => {
+                if let EventKind::UpstreamDown { reason, .. } = &event.kind {
+                    return reason.clone();
+                }
+            }
+            Some(_) => {}
+            None => panic!("no more events"),
+        }
     }
 }
 
@@ -200,20 +239,11 @@ async fn a_server_that_dies_is_unavailable_and_comes_back() {
     let died = bench.call("up.die", json!({})).await;
     assert_eq!((died.outcome, died.executed), (Outcome::Unavailable, Executed::Maybe));
     assert!(died.retryable);
-    let echo = bench.call("up.echo", json!({"text": "x"})).await;
-    assert_eq!((echo.outcome, echo.executed), (Outcome::Unavailable, Executed::No));
-    let mut down = None;
-    loop {
-        match events.next().await {
-            Some(Seen::Event(event)) => match &event.kind {
-                EventKind::UpstreamDown { reason, .. } => down = Some(reason.clone()),
-                EventKind::UpstreamUp { .. } => break,
-                _ => {}
-            },
-            other => panic!("{other:?}"),
-        }
-    }
-    assert!(down.unwrap().contains("exit status 3"));
+    // Nobody claims that it can be repeated, so it isn't.
+    let kept = bench.call("up.kept", json!({})).await;
+    assert_eq!((kept.outcome, kept.executed), (Outcome::Unavailable, Executed::No));
+    assert!(down(&mut events).await.contains("exit status 3"));
+    up_again(&mut events).await;
     assert_eq!(bench.call("up.echo", json!({"text": "x"})).await.content, "x");
 }
 
@@ -232,7 +262,6 @@ async fn t44_a_server_that_does_not_come_up_leaves_the_host_alone_and_is_told() 
         ("silent", "within 1 s"),
         ("endless", "a line of more than"),
         ("garbage", "no MCP"),
-        ("flood", "more than 1000"),
         ("pages", "more than 200 pages"),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -261,9 +290,7 @@ async fn a_tool_that_cannot_be_offered_leaves_the_others_alone() {
 #[tokio::test]
 async fn a_child_is_gone_when_the_servers_have_ended() {
     let bench = Bench::new("plain", "").await;
-    let notes = bench.notes();
-    let pid = notes.lines().find_map(|line| line.strip_prefix("pid ")).unwrap();
-    let process = Path::new("/proc").join(pid);
+    let process = Path::new("/proc").join(bench.pid());
     assert!(process.exists());
     bench.app.upstream.end().await;
     assert!(!process.exists());

@@ -1,5 +1,7 @@
 //! Bad files: each with the sentence that says what is wrong and where.
 
+mod upstream;
+
 use proptest::prelude::*;
 
 use super::super::schema::{LIST_MAX, MAP_MAX, TEXT_MAX};
@@ -270,8 +272,14 @@ const ROWS: &[(&str, &str)] = &[
 
 #[test]
 fn every_bad_file_gets_its_sentence() {
+    told(ROWS);
+}
+
+/// Holds each file to all that is said of it.
+#[track_caller]
+fn told(rows: &[(&str, &str)]) {
     let mut failed = Vec::new();
-    for (text, expected) in ROWS {
+    for (text, expected) in rows {
         let found = read(text).map_or_else(|error| error.to_string(), |_| "accepted".to_owned());
         if found != *expected {
             failed.push(format!("file:     {text:?}\nexpected: {expected}\nfound:    {found}\n"));

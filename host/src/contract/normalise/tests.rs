@@ -1,5 +1,7 @@
 //! One row for every end: which result it is, in which words.
 
+mod outside;
+
 use serde_json::{Value, json};
 
 use super::*;

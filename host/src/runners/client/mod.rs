@@ -11,6 +11,4 @@ mod offered;
 #[cfg(test)]
 mod tests;
 
-pub(super) use offered::tool_name;
-
 pub use gateway::{CLIENTS_MAX, CLIENTS_MAX_OF_ONE, ClientSettings, Clients, TOOLS_MAX};

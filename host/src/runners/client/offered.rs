@@ -8,24 +8,20 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::contract::arguments::canonical;
-use crate::contract::client::{Annotations, OfferedTool, RefusedTool};
+use crate::contract::client::{OfferedTool, RefusedTool};
 use crate::contract::descriptor::{
     Isolation, ParallelRule, PluginIdentity, ToolDescriptor, ToolExecutor, ToolSource,
 };
-use crate::contract::effects::{Effect, Effects};
 use crate::contract::escape::clipped_line;
 use crate::contract::grants::{Grants, ToolGrants};
-use crate::contract::ids::{Digest, PluginName, ToolId, ToolName};
+use crate::contract::ids::{Digest, PluginName, ToolId};
 use crate::contract::limits::Limits;
 use crate::contract::unfit::unfit;
 use crate::engine::ports::FoundTool;
 use crate::registry::wire_name;
+use crate::runners::said::{DESCRIPTION_MAX_LEN, TITLE_MAX_LEN, effects, fits, tool_name};
 use crate::runners::schema::{SchemaCheck, vet};
 
-/// Bytes of a description.
-const DESCRIPTION_MAX_LEN: usize = 8 << 10;
-/// Bytes of a title, and of the name that an MCP server has for a tool.
-const NAME_MAX_LEN: usize = 256;
 /// Keeps this digest apart from every other SHA-256 of JSON; changes with the form below.
 const PURPOSE: &str = "belljar client tool 1\n";
 
@@ -52,8 +48,8 @@ impl Offering<'_> {
     pub(super) fn tool(&self, said: &Value) -> Result<ClientTool, RefusedTool> {
         let name = said.get("name").and_then(Value::as_str).unwrap_or_default();
         self.read(said).map_err(|reason| RefusedTool {
-            name: clipped_line(name, NAME_MAX_LEN),
-            reason: clipped_line(&reason, 2 * NAME_MAX_LEN),
+            name: clipped_line(name, TITLE_MAX_LEN),
+            reason: clipped_line(&reason, 2 * TITLE_MAX_LEN),
         })
     }
 
@@ -116,16 +112,6 @@ impl Offering<'_> {
     }
 }
 
-/// The name as an id has it: what stands between words becomes a hyphen.
-pub(in crate::runners) fn tool_name(name: &str) -> Result<ToolName, String> {
-    let kebab = name.replace(['_', '.', '/', ':', ' '], "-");
-    kebab.parse().map_err(|_error| {
-        "its name has to be of ASCII letters and digits, words parted by `-`, `_`, `.`, `/`, `:` \
-         or a space, and to begin with a letter"
-            .to_owned()
-    })
-}
-
 /// serde would read an array by the places of the fields.
 fn check_objects(said: &Value) -> Result<(), String> {
     if !said.is_object() {
@@ -142,37 +128,11 @@ fn check_objects(said: &Value) -> Result<(), String> {
 fn check_words(offered: &OfferedTool) -> Result<(), String> {
     let original = offered.mcp.as_ref().map(|mcp| &mcp.original_name);
     for (what, text, max) in [
-        ("title", offered.title.as_ref(), NAME_MAX_LEN),
+        ("title", offered.title.as_ref(), TITLE_MAX_LEN),
         ("description", offered.description.as_ref(), DESCRIPTION_MAX_LEN),
-        ("original name", original, NAME_MAX_LEN),
+        ("original name", original, TITLE_MAX_LEN),
     ] {
-        if let Some(len) = text.map(String::len).filter(|len| *len > max) {
-            return Err(format!("its {what} has {len} bytes; at most {max} are taken"));
-        }
+        text.map_or(Ok(()), |text| fits(what, text, max))?;
     }
     Ok(())
-}
-
-/// Nothing runs in the sandbox, so nothing is proven: what the client says is claimed, the rest
-/// assumed. MCP's own defaults are the cautious ones.
-fn effects(said: &Annotations) -> Effects {
-    let read_only = said.read_only_hint == Some(true);
-    let hint = |said: Option<bool>, holds: bool, cautious: bool| match said {
-        Some(said) => Effect::claimed(said == holds),
-        None => Effect::assumed(cautious),
-    };
-    Effects {
-        read_only: hint(said.read_only_hint, true, false),
-        cannot_write_files: Effect::assumed(false),
-        closed_world: hint(said.open_world_hint, false, false),
-        deterministic: Effect::assumed(false),
-        destructive: match read_only {
-            true => Effect::claimed(false),
-            false => hint(said.destructive_hint, true, true),
-        },
-        idempotent: match read_only {
-            true => Effect::claimed(true),
-            false => hint(said.idempotent_hint, true, false),
-        },
-    }
 }

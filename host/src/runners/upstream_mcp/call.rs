@@ -140,18 +140,21 @@ fn overlong(max: usize) -> End {
     End::Guest(GuestFault::Limit(LimitKind::OutputKept, used))
 }
 
+fn unreadable() -> End {
+    crashed("the server's answer is no message of the protocol".to_owned())
+}
+
 fn failed(error: &ServiceError, spoilt: Option<Spoilt>, reach: &Reach) -> End {
     match (error, spoilt) {
         (_, Some(Spoilt::Overlong(max))) => overlong(max),
-        (_, Some(Spoilt::Unreadable)) => {
-            crashed("the server's answer is no message of the protocol".to_owned())
-        }
+        (_, Some(Spoilt::Unreadable)) => unreadable(),
         (ServiceError::McpError(error), None) => {
             let message = clipped_line(&error.message, ERROR_MAX_LEN);
             said_no(format!("the server refused the call (error {}): {message}", error.code.0))
         }
         (ServiceError::TransportSend(unsent), None) => match (reach.classify)(&*unsent.error) {
             Unsent::Overlong(max) => overlong(max),
+            Unsent::Unreadable => unreadable(),
             Unsent::Certainly => {
                 unavailable("the server can't be reached: the connection was refused".to_owned())
             }
@@ -160,6 +163,9 @@ fn failed(error: &ServiceError, spoilt: Option<Spoilt>, reach: &Reach) -> End {
                 End::Lost(format!("the server couldn't be asked, or didn't answer: {why}"))
             }
         },
+        (ServiceError::TransportClosed, None) if reach.link.is_broken() => {
+            crashed(format!("the server couldn't be understood any more: {}", reach.link.why()))
+        }
         (ServiceError::TransportClosed, None) => {
             End::Lost(format!("the server went away during the call: {}", reach.link.why()))
         }

@@ -6,11 +6,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep};
 
 use super::error::UpstreamError;
+use super::notes::notes;
 use super::spec::ChildSpec;
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::PluginName;
@@ -22,11 +22,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often it is looked at while it ends.
 const LOOK: Duration = Duration::from_millis(10);
-/// Most bytes of one line of its standard error that are read as one, and that are logged.
-const NOTE_READ_MAX: usize = 4 << 10;
+/// Most bytes of one line of its standard error that are logged.
 const NOTE_SHOWN_MAX: usize = 500;
-/// Lines of its standard error that are logged.
-const NOTES_MAX: usize = 10_000;
 
 /// A child that ends with this value, with everything in its process group.
 pub(super) struct Process {
@@ -117,30 +114,11 @@ async fn exits(group: Pid, time: Duration) -> Option<String> {
     }
 }
 
-/// Logs what a child writes to its standard error, line by line, and reads on past the bound: a
-/// full pipe would stop it.
+/// Logs what a child writes to its standard error.
 async fn log(server: PluginName, stderr: ChildStderr, redactor: Redactor) {
-    let mut read = BufReader::with_capacity(NOTE_READ_MAX, stderr);
-    let (mut line, mut lines) = (Vec::new(), 0_usize);
-    while let Ok(available) = read.fill_buf().await {
-        let ended = available.is_empty();
-        let end = available.iter().position(|byte| *byte == b'\n');
-        let room = NOTE_READ_MAX.saturating_sub(line.len());
-        let taken = end.unwrap_or(available.len()).min(room);
-        line.extend(available.iter().take(taken));
-        let whole = ended || end == Some(taken) || line.len() >= NOTE_READ_MAX;
-        read.consume(if end == Some(taken) { taken + 1 } else { taken });
-        if whole {
-            if lines < NOTES_MAX && !line.is_empty() {
-                lines += 1;
-                let text = String::from_utf8_lossy(&line);
-                let text = clipped_line(&redactor.text(&text), NOTE_SHOWN_MAX);
-                tracing::info!("the server `{server}` says: {text}");
-            }
-            line.clear();
-        }
-        if ended {
-            return;
-        }
-    }
+    notes(stderr, |line| {
+        let text = clipped_line(&redactor.text(line), NOTE_SHOWN_MAX);
+        tracing::info!("the server `{server}` says: {text}");
+    })
+    .await;
 }

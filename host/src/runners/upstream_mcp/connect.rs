@@ -70,6 +70,8 @@ pub(super) enum Unsent {
     Perhaps,
     /// It did, and the answer is longer than this many bytes.
     Overlong(usize),
+    /// It did, and the answer is no message of the protocol.
+    Unreadable,
 }
 
 /// Reads an error of one kind of transport.
@@ -164,6 +166,11 @@ fn http_config(
 fn classify_of<C: StreamableHttpClient>(_: &StreamableHttpClientTransport<C>) -> Classify {
     |error| match error.downcast_ref::<StreamableHttpError<C::Error>>() {
         Some(StreamableHttpError::ResponseBodyTooLarge { max_size }) => Unsent::Overlong(*max_size),
+        Some(StreamableHttpError::UnexpectedContentType(_)) => Unsent::Unreadable,
+        // The same error with an http status is a server that may not have been reached at all.
+        Some(StreamableHttpError::UnexpectedServerResponse(why)) if !why.starts_with("HTTP ") => {
+            Unsent::Unreadable
+        }
         // The client's own error is no source of the other's.
         Some(StreamableHttpError::Client(error)) if never_connected(error) => Unsent::Certainly,
         _ => Unsent::Perhaps,

@@ -10,23 +10,20 @@ use serde_json::{Map, Value, json};
 
 use super::spec::UpstreamServer;
 use crate::contract::arguments::{ArgumentCheck, canonical};
+use crate::contract::client::Annotations;
 use crate::contract::descriptor::{
     Isolation, ParallelRule, PluginIdentity, ToolDescriptor, ToolExecutor, ToolSource,
 };
-use crate::contract::effects::{Effect, Effects};
 use crate::contract::grants::ToolGrants;
-use crate::contract::ids::{Digest, ToolId, ToolName};
+use crate::contract::ids::{Digest, ToolId};
 use crate::contract::limits::Limits;
 use crate::engine::ports::FoundTool;
 use crate::registry::wire_name;
+use crate::runners::said::{self, DESCRIPTION_MAX_LEN, TITLE_MAX_LEN};
 use crate::runners::schema::{SchemaCheck, vet_tolerantly};
 
 /// Descriptions longer than this are cut by some clients (MC-10).
 const DESCRIPTION_WARN_LEN: usize = 1 << 10;
-/// Most bytes of a description.
-const DESCRIPTION_MAX_LEN: usize = 16 << 10;
-/// Most bytes of a title, and of a server's version.
-const TITLE_MAX_LEN: usize = 256;
 
 /// A tool with what its runner needs of it.
 pub(super) struct Described {
@@ -94,13 +91,11 @@ fn one(
     tool: Tool,
     find: &mut impl FnMut(String),
 ) -> Result<Described, String> {
-    let id = ToolId { plugin: server.name.clone(), tool: folded(&tool.name)? };
-    let said = serde_json::to_value(&tool).map_err(|error| error.to_string())?;
-    let digest = canonical::to_string(&json!({ "server": identity, "tool": said }));
+    let id = ToolId { plugin: server.name.clone(), tool: said::tool_name(&tool.name)? };
+    let words = serde_json::to_value(&tool).map_err(|error| error.to_string())?;
+    let digest = canonical::to_string(&json!({ "server": identity, "tool": words }));
     let description = tool.description.as_deref().unwrap_or_default();
-    if description.len() > DESCRIPTION_MAX_LEN {
-        return Err(format!("its description has more than {DESCRIPTION_MAX_LEN} bytes"));
-    }
+    said::fits("description", description, DESCRIPTION_MAX_LEN)?;
     if description.len() > DESCRIPTION_WARN_LEN {
         find(format!("its description has {} bytes, which some clients cut", description.len()));
     }
@@ -114,9 +109,17 @@ fn one(
     };
     let settings = server.tools.get(id.tool.as_str());
     let title = tool.title.clone().or_else(|| tool.annotations.as_ref()?.title.clone());
+    // A title is for show alone: without it the tool is the same.
+    let title = title.filter(|title| match said::fits("title", title, TITLE_MAX_LEN) {
+        Ok(()) => true,
+        Err(why) => {
+            find(format!("it has no title here: {why}"));
+            false
+        }
+    });
     let descriptor = ToolDescriptor {
         wire_name: settings.and_then(|it| it.wire_name.clone()).unwrap_or_else(|| wire_name(&id)),
-        title: title.filter(|title| title.len() <= TITLE_MAX_LEN),
+        title,
         documented: !description.is_empty(),
         description: match description {
             "" => format!("The tool `{}` of the MCP server `{}`.", id.tool, server.name),
@@ -140,7 +143,7 @@ fn one(
             .filter(|it| it.get("type") == Some(&json!("object")))
             .map(|it| Value::Object(it.clone())),
         examples: Vec::new(),
-        effects: effects(tool.annotations.as_ref()),
+        effects: said::effects(&claims(tool.annotations.as_ref())),
         needs: Vec::new(),
         parallel: ParallelRule { sequential: false, locks: Vec::new() },
         requires_approval: false,
@@ -167,45 +170,22 @@ fn limits(
     Ok(limits)
 }
 
-/// The name here: words of ASCII letters and digits with single hyphens between.
-fn folded(original: &str) -> Result<ToolName, String> {
-    let separates = |c: char| "_-./: ".contains(c);
-    if original.len() > 512 || !original.chars().all(|c| c.is_ascii_alphanumeric() || separates(c))
-    {
-        return Err("its name holds more than ASCII letters, digits and `_-./: `".to_owned());
-    }
-    let words: Vec<_> = original.split(separates).filter(|word| !word.is_empty()).collect();
-    words.join("-").parse().map_err(|error: crate::contract::ids::IdError| error.to_string())
-}
-
 /// What two names have in common that a model could take for one another.
 fn alike(original: &str) -> String {
-    match folded(original) {
+    match said::tool_name(original) {
         Ok(name) => name.as_str().to_ascii_lowercase(),
         Err(_) => original.to_owned(),
     }
 }
 
-/// What a server says of a tool's effects, with the protocol's own defaults where it says nothing.
-/// Nothing of it is proven, so no policy may rely on it.
-fn effects(said: Option<&ToolAnnotations>) -> Effects {
-    let said = said.cloned().unwrap_or_default();
-    let or = |hint: Option<bool>, cautious| match hint {
-        Some(value) => Effect::claimed(value),
-        None => Effect::assumed(cautious),
-    };
-    let read_only = or(said.read_only_hint, false);
-    Effects {
-        read_only,
-        cannot_write_files: if read_only.value { read_only } else { Effect::assumed(false) },
-        closed_world: or(said.open_world_hint.map(|open| !open), false),
-        deterministic: Effect::assumed(false),
-        destructive: match read_only.value {
-            true => Effect::claimed(false),
-            false => or(said.destructive_hint, true),
-        },
-        idempotent: or(said.idempotent_hint, false),
-    }
+/// The same words as a client's.
+fn claims(said: Option<&ToolAnnotations>) -> Annotations {
+    said.map_or_else(Annotations::default, |said| Annotations {
+        read_only_hint: said.read_only_hint,
+        destructive_hint: said.destructive_hint,
+        idempotent_hint: said.idempotent_hint,
+        open_world_hint: said.open_world_hint,
+    })
 }
 
 #[cfg(test)]

@@ -1,24 +1,28 @@
 //! MCP over the standard streams of a child: one message a line, each of bounded length.
 //!
 //! Knows no method. A line that is too long is never held: where it can be told whose answer it is,
-//! that call alone fails; else the server goes.
+//! that call alone fails; else the server goes. So with an answer that can't be read.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
 use super::child::Process;
 use super::head::id_in_head;
 use super::link::{Link, Spoilt};
+use super::unread::{Unread, judge};
 
 /// Lines of a connection that are no messages; a banner has a few.
 const UNREADABLE_MAX: usize = 1_000;
+/// How long a message may take to be read by the server. What waits to be written is memory.
+const WRITE_MAX: Duration = Duration::from_secs(30);
 
 /// One child's streams.
 pub(super) struct Lines {
@@ -86,17 +90,29 @@ impl Lines {
         }
     }
 
-    /// The message of a whole line; `None` where it is none that anybody waits for.
-    fn message(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+    /// The message of a whole line; `None` where it is none that anybody waits for. `Err`: the
+    /// server must go.
+    fn message(&mut self) -> Result<Option<RxJsonRpcMessage<RoleClient>>, ()> {
         let line = self.line.trim_ascii();
         if line.is_empty() {
-            return None;
+            return Ok(None);
         }
-        match serde_json::from_slice(line) {
-            Ok(message) => Some(message),
-            Err(_) => {
+        if let Ok(message) = serde_json::from_slice(line) {
+            return Ok(Some(message));
+        }
+        match judge(line) {
+            Unread::Answer(id) => Ok(Some(self.spoilt(id, Spoilt::Unreadable))),
+            Unread::Broken => {
+                self.link.tell_broken();
+                Err(())
+            }
+            Unread::Stray => {
                 self.unreadable += 1;
-                id_in_head(line).map(|id| self.spoilt(id, Spoilt::Unreadable))
+                if self.unreadable > UNREADABLE_MAX {
+                    self.link.tell_why("what it writes to its standard output is no MCP");
+                    return Err(());
+                }
+                Ok(None)
             }
         }
     }
@@ -109,6 +125,31 @@ impl Lines {
     }
 }
 
+/// Writes a whole line, after those that wait already. A server that doesn't take it in time goes:
+/// half a line may be out, so nothing can follow it.
+async fn write_line<W: AsyncWrite + Unpin>(
+    write: &Mutex<Option<W>>,
+    line: &[u8],
+    link: &Link,
+) -> std::io::Result<()> {
+    let writing = async {
+        let mut write = write.lock().await;
+        let Some(write) = write.as_mut() else {
+            return Err(std::io::ErrorKind::NotConnected.into());
+        };
+        write.write_all(line).await?;
+        write.flush().await
+    };
+    match tokio::time::timeout(WRITE_MAX, writing).await {
+        Ok(written) => written,
+        Err(_elapsed) => {
+            link.tell_why("it doesn't read what it is sent");
+            link.gone.cancel();
+            Err(std::io::ErrorKind::TimedOut.into())
+        }
+    }
+}
+
 impl Transport<RoleClient> for Lines {
     type Error = std::io::Error;
 
@@ -116,16 +157,11 @@ impl Transport<RoleClient> for Lines {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let write = Arc::clone(&self.write);
+        let (write, link) = (Arc::clone(&self.write), Arc::clone(&self.link));
         async move {
             let mut line = serde_json::to_vec(&item)?;
             line.push(b'\n');
-            let mut write = write.lock().await;
-            let Some(write) = write.as_mut() else {
-                return Err(std::io::ErrorKind::NotConnected.into());
-            };
-            write.write_all(&line).await?;
-            write.flush().await
+            write_line(&write, &line, &link).await
         }
     }
 
@@ -143,12 +179,10 @@ impl Transport<RoleClient> for Lines {
                     self.line.clear();
                     // A long answer must not hold its memory for as long as the server lives.
                     self.line.shrink_to(64 << 10);
-                    if message.is_some() {
-                        return message;
-                    }
-                    if self.unreadable > UNREADABLE_MAX {
-                        self.link.tell_why("what it writes to its standard output is no MCP");
-                        return None;
+                    match message {
+                        Ok(Some(message)) => return Some(message),
+                        Ok(None) => {}
+                        Err(()) => return None,
                     }
                 }
                 Read::Overlong => {
@@ -174,5 +208,24 @@ impl Transport<RoleClient> for Lines {
             self.link.tell_why(why);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_takes_no_message_is_gone_and_keeps_none_that_waits() {
+        let (write, _unread) = tokio::io::duplex(8);
+        let (write, link) = (Mutex::new(Some(write)), Link::default());
+        write_line(&write, b"short\n", &link).await.unwrap();
+        assert!(!link.gone.is_cancelled());
+        let (one, other) = tokio::join!(
+            write_line(&write, b"longer than that\n", &link),
+            write_line(&write, b"and another\n", &link)
+        );
+        assert!(one.is_err() && other.is_err() && link.gone.is_cancelled());
+        assert_eq!(link.why(), "it doesn't read what it is sent");
     }
 }

@@ -4,13 +4,15 @@
 //! Every message of the server passes [`Watched`] first. It takes out what the host acts on itself,
 //! in order and without a task for each, and bounds what a server may ask for.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
-use rmcp::model::{JsonRpcMessage, ProgressNotificationParam, ProgressToken, RequestId};
-use rmcp::model::{ServerNotification, ServerRequest};
+use rmcp::model::{
+    JsonRpcMessage, JsonRpcNotification, ProgressNotificationParam, ProgressToken, RequestId,
+    ServerNotification, ServerRequest,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::Notify;
@@ -21,6 +23,9 @@ use crate::contract::sink::{CallSink, Progress};
 /// Requests of a server that belljar hasn't answered yet. A server that doesn't read the answers
 /// would otherwise fill the host's memory with them.
 const ASKED_MAX: usize = 64;
+
+/// Said of a server whose words can't be told apart.
+const BROKEN: &str = "it wrote what is no message of the protocol, in the place of one";
 
 /// Why an answer can't be handed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +43,9 @@ pub(super) struct Link {
     pub(super) gone: CancellationToken,
     /// Told when the server says that its tools have changed.
     pub(super) changed: Notify,
-    asked: AtomicUsize,
+    asked: Mutex<HashSet<RequestId>>,
+    answering: AtomicUsize,
+    broken: AtomicBool,
     why: Mutex<Option<String>>,
     progress: Mutex<HashMap<ProgressToken, Arc<dyn CallSink>>>,
     spoilt: Mutex<HashMap<RequestId, Spoilt>>,
@@ -52,6 +59,18 @@ impl Link {
     /// Says why it went away; the first reason stands.
     pub(super) fn tell_why(&self, why: impl Into<String>) {
         held(&self.why).get_or_insert_with(|| why.into());
+    }
+
+    /// Says that it goes because what it wrote can't be read: that is no bad luck of the calls that
+    /// wait, but the server's fault.
+    pub(super) fn tell_broken(&self) {
+        self.broken.store(true, Ordering::Release);
+        self.tell_why(BROKEN);
+    }
+
+    /// Whether it goes for that reason.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
     }
 
     /// Why it went away.
@@ -76,6 +95,20 @@ impl Link {
         // Ids that nobody asked for are the server's own invention.
         if spoilt.len() < 1_024 {
             spoilt.insert(id, how);
+        }
+    }
+
+    /// Counts a request of the server's. `false`: it is one too many.
+    fn ask(&self, id: RequestId) -> bool {
+        let mut asked = held(&self.asked);
+        asked.insert(id);
+        asked.len() + self.answering.load(Ordering::Relaxed) <= ASKED_MAX
+    }
+
+    /// The server no longer wants an answer; one that is on its way still counts.
+    fn unask(&self, id: Option<&RequestId>) {
+        if let Some(id) = id {
+            held(&self.asked).remove(id);
         }
     }
 
@@ -127,14 +160,18 @@ impl<T> Watched<T> {
                     self.link.changed.notify_one();
                     None
                 }
-                ServerNotification::CancelledNotification(_)
-                | ServerNotification::SubscriptionsAcknowledgedNotification(_) => {
+                ServerNotification::CancelledNotification(it) => {
+                    self.link.unask(it.params.request_id.as_ref());
+                    let notification = ServerNotification::CancelledNotification(it);
+                    Some(JsonRpcMessage::Notification(JsonRpcNotification { notification, ..told }))
+                }
+                ServerNotification::SubscriptionsAcknowledgedNotification(_) => {
                     Some(JsonRpcMessage::Notification(told))
                 }
                 _ => None,
             }),
             JsonRpcMessage::Request(asked) => {
-                if self.link.asked.fetch_add(1, Ordering::Relaxed) >= ASKED_MAX {
+                if !self.link.ask(asked.id.clone()) {
                     return Err("it asked for more than belljar could answer");
                 }
                 if !matches!(asked.request, ServerRequest::PingRequest(_)) {
@@ -154,12 +191,21 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let answers = matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
+        let answered = match &item {
+            JsonRpcMessage::Response(it) => Some(&it.id),
+            JsonRpcMessage::Error(it) => it.id.as_ref(),
+            _ => None,
+        };
+        let answers = answered.is_some();
+        if answers {
+            self.link.answering.fetch_add(1, Ordering::Relaxed);
+            self.link.unask(answered);
+        }
         let (link, sending) = (Arc::clone(&self.link), self.inner.send(item));
         async move {
             let sent = sending.await;
             if answers {
-                link.asked.fetch_sub(1, Ordering::Relaxed);
+                link.answering.fetch_sub(1, Ordering::Relaxed);
             }
             sent
         }
@@ -194,3 +240,6 @@ impl<T> Drop for Watched<T> {
         self.link.gone.cancel();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 mod answer;
 mod backoff;
 mod call;
+mod changes;
 mod child;
 mod connect;
 mod describe;
@@ -14,9 +15,11 @@ mod head;
 mod lines;
 mod link;
 mod listing;
+mod notes;
 mod spec;
 mod state;
 mod supervise;
+mod unread;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -90,11 +93,14 @@ impl Upstreams {
     }
 
     /// Waits until each offers its tools or has failed to for the first time: no longer than the
-    /// longest time that one may take to start.
+    /// longest time that one may take to start. Not at all once they are to end.
     pub async fn settled(&self) {
         for shared in &self.servers {
             let mut settled = shared.settled.subscribe();
-            let _ended = settled.wait_for(|settled| *settled).await;
+            tokio::select! {
+                _ended = settled.wait_for(|settled| *settled) => {}
+                () = self.end.cancelled() => return,
+            }
         }
     }
 

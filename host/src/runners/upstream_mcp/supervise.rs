@@ -5,18 +5,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleClient;
-use rmcp::model::{ProtocolVersion, SubscriptionFilter};
-use rmcp::service::{Peer, Subscription};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
 use super::call::ServerRunner;
+use super::changes::Changes;
 use super::connect::{Connection, connect, words};
 use super::describe::{Described, describe};
 use super::error::UpstreamError;
-use super::listing::list;
+use super::listing::{Listed, list};
 use super::state::Shared;
 use crate::contract::escape::clipped_line;
 use crate::events::{EventBus, EventKind, Redactor};
@@ -71,16 +69,16 @@ impl Supervisor {
             started = starting => started,
             () = self.end.cancelled() => return (false, UpstreamError::Ending),
         };
-        let mut connection = match started {
+        let (mut connection, changes) = match started {
             Err(_elapsed) => return (false, slow),
             Ok(Err(error)) => return (false, error),
-            Ok(Ok(connection)) => connection,
+            Ok(Ok(started)) => started,
         };
         let name = &self.shared.server.name;
         self.bus.publish(None, || EventKind::UpstreamUp { server: name.clone() });
         self.shared.settled.send_replace(true);
         let ended = tokio::select! {
-            ended = self.follow(&connection) => Some(ended),
+            ended = self.follow(&connection, changes) => Some(ended),
             () = self.end.cancelled() => None,
         };
         self.shared.down(match &ended {
@@ -97,10 +95,13 @@ impl Supervisor {
     }
 
     /// Connects, lists and offers.
-    async fn start(&self) -> Result<Connection, UpstreamError> {
+    async fn start(&self) -> Result<(Connection, Changes), UpstreamError> {
         let connection = connect(&self.shared.server, &self.redactor).await?;
+        // Before the list, so that no change falls between the two.
+        let mut changes = Changes::of(connection.running.peer(), &self.shared);
+        changes.renew().await;
         self.offer(&connection).await?;
-        Ok(connection)
+        Ok((connection, changes))
     }
 
     /// Lists the tools and puts them in the place of those that were there. They stay when the
@@ -109,10 +110,13 @@ impl Supervisor {
         let peer = connection.running.peer();
         let says = peer.peer_info();
         let lists = says.as_ref().is_none_or(|says| says.capabilities.tools.is_some());
-        let listed = if lists { list(peer).await? } else { Vec::new() };
+        let Listed { tools, cut, .. } = if lists { list(peer).await? } else { Listed::default() };
         let server = &self.shared.server;
         let says = says.as_ref().and_then(|says| says.server_info.as_ref());
-        let (mut described, odd) = describe(server, says, listed);
+        let (mut described, odd) = describe(server, says, tools);
+        if let Some((first, why)) = cut {
+            self.tell_odd(&first, &format!("it is left out, with all that follow it: {why}"));
+        }
         for odd in odd.iter().take(FINDINGS_MAX) {
             self.tell_odd(&odd.tool, &odd.finding);
         }
@@ -147,15 +151,19 @@ impl Supervisor {
     }
 
     /// Lists again whenever the server says so; ends when it goes.
-    async fn follow(&self, connection: &Connection) -> UpstreamError {
+    async fn follow(&self, connection: &Connection, mut changes: Changes) -> UpstreamError {
         let link = &connection.link;
-        let _subscription = subscribe(connection.running.peer(), &self.shared).await;
         loop {
-            tokio::select! {
+            let pause = tokio::select! {
                 () = link.gone.cancelled() => return UpstreamError::Gone(link.why()),
-                () = link.changed.notified() => {}
+                () = link.changed.notified() => SETTLE,
+                pause = changes.missed() => pause,
+            };
+            tokio::select! {
+                () = link.gone.cancelled() => continue,
+                () = sleep(pause) => {}
             }
-            sleep(SETTLE).await;
+            changes.renew().await;
             match timeout(self.shared.server.start_timeout, self.offer(connection)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => return error,
@@ -189,16 +197,4 @@ impl Supervisor {
             finding,
         });
     }
-}
-
-/// In the newer era a server tells of changes only whoever asks to be told. One that doesn't answer
-/// is left in peace: its tools stay as they are.
-async fn subscribe(peer: &Peer<RoleClient>, shared: &Shared) -> Option<Subscription> {
-    let says = peer.peer_info()?;
-    let tells = says.capabilities.tools.as_ref().and_then(|tools| tools.list_changed);
-    if says.protocol_version < ProtocolVersion::V_2026_07_28 || tells != Some(true) {
-        return None;
-    }
-    let filter = SubscriptionFilter::builder().tools_list_changed().build();
-    timeout(shared.server.start_timeout, peer.listen(filter)).await.ok()?.ok()
 }

@@ -38,7 +38,7 @@ fn a1_a2_a_clients_tool_is_a_claim_that_runs_at_its_desk() {
     assert_eq!((known.isolation, known.server_id), (Isolation::None, None));
     assert_eq!(known.effects.read_only, Effect::claimed(true));
     assert_eq!(known.effects.closed_world, Effect::claimed(true));
-    assert_eq!(known.effects.cannot_write_files, Effect::assumed(false));
+    assert_eq!(known.effects.cannot_write_files, Effect::claimed(true));
     for kind in [LimitKind::AttemptDeadline, LimitKind::CallDeadline] {
         assert_eq!(known.limits.get(kind).value, 900_000);
     }
@@ -123,7 +123,7 @@ fn t42_one_bad_tool_spoils_no_other() {
             "properties": {"a": {"$ref": "https://elsewhere.example/s"}}}}),
         json!({"name": "text", "inputSchema": {"type": "string"}}),
         json!({"name": "out", "inputSchema": schema(), "outputSchema": true}),
-        json!({"name": "long", "inputSchema": schema(), "description": "d".repeat(8193)}),
+        json!({"name": "long", "inputSchema": schema(), "description": "d".repeat((16 << 10) + 1)}),
         json!({"name": "none"}),
         json!(7),
     ];
