@@ -1,7 +1,5 @@
 """An MCP server by the Python package `mcp`, of either major version, over its standard streams."""
 
-import sys
-
 try:
     from mcp.server import MCPServer
 except ImportError:
@@ -20,12 +18,6 @@ def add(a: int, b: int) -> int:
 def fail() -> str:
     """Fails."""
     raise ValueError("on purpose")
-
-
-@server.tool()
-def leave() -> str:
-    """Ends the server."""
-    sys.exit(3)
 
 
 server.run()
