@@ -11,7 +11,6 @@ mod state;
 #[cfg(feature = "mcp")]
 mod upstream;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,12 +27,14 @@ use crate::events::{EventBus, JournalError, unix_ms};
 use crate::gate::approval::{ApprovalQueue, ApprovalSettings};
 use crate::gate::{Policy, PolicyError};
 use crate::host::{Host, HostParts};
-use crate::registry::{Catalog, CatalogError, CodeStore, DiscoverError, LoadError, Loader};
+use crate::registry::{Catalog, CatalogError, CodeStore, DiscoverError, KeptCode, LoadError, Loader};
 use crate::runners::client::{ClientSettings, Clients};
 use crate::runners::{OwnError, Router, Tools, add_own_tools};
 use crate::sandbox::{EngineError, Sandbox};
 use crate::storage::StorageError;
 
+pub use crate::registry::OnCompile;
+pub use crate::sandbox::{CompileIn, compile_alone};
 pub use builder::HostBuilder;
 pub use setup::{DirRequest, PluginSource, Setup};
 pub use state::{approvals_file, audit_folder, open_audit, recover_audit, redactor};
@@ -153,6 +154,8 @@ pub struct App {
     pub failed: Vec<Failed>,
     /// Why compiled code isn't kept, where it was meant to be.
     pub code_store_problem: Option<String>,
+    /// What became of kept code at this start; `None`: none is kept.
+    pub kept_code: Option<KeptCode>,
 }
 
 /// Starts a host.
@@ -161,14 +164,14 @@ pub struct App {
 /// See [`StartError`]; nothing is left running.
 pub fn start(setup: &Setup) -> Result<App, StartError> {
     // Before the grants: whether one of them holds these folders shows only once they are there.
-    let (code_store, code_store_problem) = open_code_store(setup.code_folder.as_deref());
+    let (code_store, code_store_problem) = open_code_store(setup);
     let state = state::open(setup, unix_ms)?;
     let own = Arc::new(own_folders(setup));
     let given = Given::new(setup, &own)?;
     let policy = policy(setup)?;
-    let sandbox = Sandbox::try_new()?;
+    let sandbox = Sandbox::compiling_in(setup.compile_in.clone())?;
     let mut loading = Loading {
-        loader: Loader::new(sandbox.clone(), code_store),
+        loader: Loader::new(sandbox.clone(), code_store.clone(), setup.on_compile.clone()),
         catalog: Catalog::default(),
         bus: EventBus::new(unix_ms),
         given,
@@ -219,6 +222,7 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         sandbox,
         failed,
         code_store_problem,
+        kept_code: code_store.map(|store| store.seen()),
     })
 }
 
@@ -232,6 +236,7 @@ fn own_folders(setup: &Setup) -> OwnFolders {
     let mut own = OwnFolders::default();
     let config = &setup.config;
     own.add(setup.code_folder.as_deref(), "its compiled code");
+    own.add(setup.key_of_code().as_deref(), "the key of its compiled code");
     own.add(config.state.as_deref(), "its approvals and its audit log");
     own.add(config.audit.path.as_deref(), "its audit log");
     for place in &config.places {
@@ -292,11 +297,13 @@ pub fn builtin_names() -> Vec<&'static str> {
     Vec::new()
 }
 
-fn open_code_store(folder: Option<&Path>) -> (Option<CodeStore>, Option<String>) {
-    match folder.map(CodeStore::open) {
-        None => (None, None),
-        Some(Ok(store)) => (Some(store), None),
-        Some(Err(error)) => {
+fn open_code_store(setup: &Setup) -> (Option<CodeStore>, Option<String>) {
+    let (Some(folder), Some(key)) = (&setup.code_folder, setup.key_of_code()) else {
+        return (None, None);
+    };
+    match CodeStore::open(folder, &key) {
+        Ok(store) => (Some(store), None),
+        Err(error) => {
             tracing::warn!("{error}");
             (None, Some(error.to_string()))
         }

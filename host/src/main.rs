@@ -18,6 +18,10 @@ const LOG_VARIABLE: &str = "BELLJAR_LOG";
 const OPEN_FILES: u64 = 65_536;
 
 fn main() -> ExitCode {
+    // The process that compiles a plugin has no runtime, no log and no command line.
+    if let Some(exit) = belljar::app::compile_alone(std::env::args_os()) {
+        return exit;
+    }
     let runtime = match start() {
         Ok(runtime) => runtime,
         Err((exit, error)) => {

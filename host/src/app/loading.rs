@@ -10,7 +10,7 @@ use super::{Failed, PluginError, PluginSource, Setup, StartError};
 use crate::config::Builtins;
 use crate::contract::descriptor::ToolSource;
 use crate::contract::escape::clipped_line;
-use crate::contract::ids::{Digest, PluginName};
+use crate::contract::ids::PluginName;
 use crate::events::{EventBus, EventKind};
 use crate::registry::{Catalog, Loader, PluginFile, find_plugins};
 use crate::sandbox::COMPONENT_MAX_LEN;
@@ -97,11 +97,11 @@ impl Loading {
     fn add(&mut self, file: &PluginFile) -> Result<(), PluginError> {
         let given = &self.given;
         let plugin = self.loader.load(file, |name| given.of(name))?;
-        let name = plugin.identity.name.clone();
+        let (name, digest) = (plugin.identity.name.clone(), plugin.identity.digest);
         self.catalog.add(plugin)?;
         let plugin = self.catalog.plugin(name.as_str());
         self.bus.publish(None, || EventKind::PluginLoaded {
-            digest: Digest::of(&file.bytes),
+            digest,
             tools: plugin
                 .into_iter()
                 .flat_map(|plugin| &plugin.tools)
@@ -116,8 +116,11 @@ impl Loading {
 /// Reads a plugin file; one that is too large is read just far enough to be refused as such.
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
-    let mut bytes = Vec::new();
     let limit = COMPONENT_MAX_LEN as u64 + 1;
-    std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    let file = std::fs::File::open(path)?;
+    // A file that grows is read on all the same.
+    let len = file.metadata()?.len().min(limit);
+    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
+    file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

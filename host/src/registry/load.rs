@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use belljar_metadata::PluginMetadata;
 
+use super::code_making::{CodeMaking, OnCompile};
 use super::code_store::CodeStore;
 use super::names::{NameError, plugin_name};
 use super::tools::Making;
@@ -17,9 +18,7 @@ use crate::contract::escape::clipped_line;
 use crate::contract::grants::{Granted, ToolGrants};
 use crate::contract::ids::{Digest, PluginName};
 use crate::contract::limits::{LimitKind, Limits};
-use crate::sandbox::{
-    Compiled, ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool,
-};
+use crate::sandbox::{ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool};
 
 /// componentize-py exports an instance of this name, which belongs to its runtime.
 pub(super) const TOOLCHAIN_INTERFACE: &str = "exports";
@@ -132,13 +131,18 @@ pub struct LoadedPlugin {
 #[derive(Debug, Clone)]
 pub struct Loader {
     sandbox: Sandbox,
-    code_store: Option<CodeStore>,
+    making: CodeMaking,
 }
 
 impl Loader {
-    /// `code_store`: where compiled code is kept; `None` compiles at each start.
-    pub fn new(sandbox: Sandbox, code_store: Option<CodeStore>) -> Self {
-        Self { sandbox, code_store }
+    /// `code_store`: where compiled code is kept; `None` compiles at each start. `on_compile` is told
+    /// what is compiled.
+    pub fn new(
+        sandbox: Sandbox,
+        code_store: Option<CodeStore>,
+        on_compile: Option<OnCompile>,
+    ) -> Self {
+        Self { making: CodeMaking::new(sandbox.clone(), code_store, on_compile), sandbox }
     }
 
     /// Loads one plugin; `given` says what the plugin of a name may use. Takes seconds where a large
@@ -152,7 +156,7 @@ impl Loader {
         given: impl FnOnce(&PluginName) -> &'g PluginGiven,
     ) -> Result<LoadedPlugin, LoadError> {
         let digest = Digest::of(&file.bytes);
-        let compiled = Arc::new(self.compile(&file.bytes, &digest)?);
+        let compiled = Arc::new(self.making.compiled(file, &digest)?);
         let mut findings = Vec::new();
         let metadata = read_metadata(&file.bytes, &mut findings);
         let functions = compiled.functions();
@@ -177,23 +181,6 @@ impl Loader {
             plugin.findings.push("it exports no function that can be a tool".to_owned());
         }
         Ok(plugin)
-    }
-
-    fn compile(&self, bytes: &[u8], digest: &Digest) -> Result<Compiled, ComponentError> {
-        let Some(store) = &self.code_store else { return self.sandbox.compile(bytes) };
-        let engine = self.sandbox.compatibility();
-        if let Some(code) = store.read(digest, &engine) {
-            match self.sandbox.load(&code) {
-                Ok(compiled) => return Ok(compiled),
-                Err(error) => tracing::warn!("kept code can't be used, compiling again: {error}"),
-            }
-        }
-        let compiled = self.sandbox.compile(bytes)?;
-        match compiled.serialize() {
-            Ok(code) => store.write(digest, &engine, &code),
-            Err(error) => tracing::warn!("compiled code wasn't kept: {error:#}"),
-        }
-        Ok(compiled)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Loading runs no code of the plugin. Knows no protocol and decides no policy.
 
 mod catalog;
+mod code_making;
 mod code_store;
 mod descriptor;
 mod discover;
@@ -15,7 +16,8 @@ mod words;
 /// Largest component that is looked at, in bytes.
 pub use crate::sandbox::COMPONENT_MAX_LEN;
 pub use catalog::{Catalog, CatalogError};
-pub use code_store::{CodeStore, CodeStoreError};
+pub use code_making::OnCompile;
+pub use code_store::{CodeStore, CodeStoreError, KeptCode};
 pub use discover::{DiscoverError, PLUGINS_MAX, find_plugins};
 pub use load::{
     LoadError, LoadedPlugin, LoadedTool, Loader, PluginFile, PluginGiven, ToolSettings, Unsupported,

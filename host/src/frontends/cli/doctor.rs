@@ -13,7 +13,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::gaps::{GAPS, Gap, WASMTIME};
 use super::show::{print, print_json_pretty};
-use super::start::{code_folder, configuration};
+use super::start::{configuration, plain};
 use crate::Host;
 use crate::app::{self, App, Setup, StartError};
 use crate::config::Config;
@@ -21,6 +21,7 @@ use crate::contract::escape::clipped_line;
 use crate::contract::ids::CallId;
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
 use crate::contract::outcome::Outcome;
+use crate::registry::KeptCode;
 
 /// Mappings that Linux gives a process unless told otherwise. Each sandbox takes a handful.
 const MAP_COUNT_DEFAULT: u64 = 65_530;
@@ -76,7 +77,7 @@ pub(super) async fn run(args: DoctorArgs, config: Option<PathBuf>) -> Result<Exi
 }
 
 async fn check_all() -> Vec<Check> {
-    let setup = |builtins| Setup { builtins, code_folder: code_folder(), ..Setup::default() };
+    let setup = |builtins| Setup { builtins, ..plain() };
     let began = Instant::now();
     let mut checks = match app::start(&setup(true)) {
         Ok(app) => {
@@ -141,7 +142,7 @@ fn check_configuration(config: &Config, file: String) -> Check {
 async fn kept(config: Config) -> Result<(), String> {
     // What is wrong with plugins is told of the configuration.
     let config = Config { plugins: Vec::new(), ..config };
-    let setup = Setup { config, code_folder: code_folder(), ..Setup::default() };
+    let setup = Setup { config, ..plain() };
     let host = app::start(&setup).map_err(|error| error.to_string())?.host;
     let remembered = host.approvals().remembered_list().map(drop);
     let closed = host.close().await;
@@ -163,15 +164,22 @@ fn check_engine(app: &App) -> Check {
 }
 
 fn check_code_folder(app: &App) -> Check {
-    match (&app.code_store_problem, code_folder()) {
-        (Some(problem), _) => {
-            check("code folder", State::Hint, format!("not used, each start compiles: {problem}"))
+    let name = "code folder";
+    let folder = plain().code_folder.map(|folder| clipped_line(&folder.to_string_lossy(), 300));
+    match (&app.code_store_problem, folder, app.kept_code) {
+        (Some(problem), ..) => {
+            check(name, State::Hint, format!("not used, each start compiles: {problem}"))
         }
-        (None, Some(folder)) => {
-            check("code folder", State::Ok, clipped_line(&folder.to_string_lossy(), 300))
+        (None, Some(folder), Some(KeptCode { refused: count @ 1.., .. })) => {
+            let noun = if count == 1 { "entry was" } else { "entries were" };
+            let found = format!(
+                "{folder}; {count} {noun} damaged, or kept by another key, and compiled anew"
+            );
+            check(name, State::Hint, found)
         }
-        (None, None) => check(
-            "code folder",
+        (None, Some(folder), _) => check(name, State::Ok, folder),
+        (None, None, _) => check(
+            name,
             State::Hint,
             "none, each start compiles: neither XDG_CACHE_HOME nor HOME is an absolute path",
         ),

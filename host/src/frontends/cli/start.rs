@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::args::{GrantArgs, LimitArgs, PluginArgs};
 use super::error::CliError;
 use super::show::tell;
-use crate::app::{self, App, Setup, audit_folder};
+use crate::app::{self, App, CompileIn, Setup, audit_folder};
 use crate::config::{self, Config, Sources, Surroundings};
 use crate::contract::limits::{LimitKind, Limits};
 use crate::events::Redactor;
@@ -59,7 +59,16 @@ pub(super) fn setup(
         dirs: grants.dirs,
         env: grants.env,
         limits,
+        ..plain()
+    }
+}
+
+/// Nothing but how code is kept and made, which is the same for every command.
+pub(super) fn plain() -> Setup {
+    Setup {
         code_folder: code_folder(),
+        code_key: code_key(),
+        compile_in: compile_in(),
         ..Setup::default()
     }
 }
@@ -153,6 +162,20 @@ pub(super) fn code_folder() -> Option<PathBuf> {
     let cache = folder("XDG_CACHE_HOME").filter(|path| path.is_absolute());
     let home = || folder("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".cache"));
     Some(cache.or_else(home)?.join("belljar/code"))
+}
+
+/// Where the key of compiled code is: with the user's state, whatever a configuration says of state,
+/// since all configurations of a user share one folder of code.
+fn code_key() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from);
+    let state = folder("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let home = || folder("HOME").filter(|path| path.is_absolute());
+    Some(state.or_else(|| Some(home()?.join(".local/state")))?.join("belljar/code.key"))
+}
+
+/// This very program, also where its file was replaced since it was started.
+fn compile_in() -> CompileIn {
+    CompileIn::Child("/proc/self/exe".into())
 }
 
 #[cfg(test)]
