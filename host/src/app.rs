@@ -27,7 +27,9 @@ use crate::events::{EventBus, JournalError, unix_ms};
 use crate::gate::approval::{ApprovalQueue, ApprovalSettings};
 use crate::gate::{Policy, PolicyError};
 use crate::host::{Host, HostParts};
-use crate::registry::{Catalog, CatalogError, CodeStore, DiscoverError, KeptCode, LoadError, Loader};
+use crate::registry::{
+    Catalog, CatalogError, CodeStore, DiscoverError, KeptCode, LoadError, Loader,
+};
 use crate::runners::client::{ClientSettings, Clients};
 use crate::runners::{OwnError, Router, Tools, add_own_tools};
 use crate::sandbox::{EngineError, Sandbox};

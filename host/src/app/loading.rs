@@ -2,6 +2,7 @@
 //!
 //! Knows no grant and no limit itself: `given` says what each gets.
 
+#[cfg(feature = "builtins")]
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -12,8 +13,7 @@ use crate::contract::descriptor::ToolSource;
 use crate::contract::escape::clipped_line;
 use crate::contract::ids::PluginName;
 use crate::events::{EventBus, EventKind};
-use crate::registry::{Catalog, Loader, PluginFile, find_plugins};
-use crate::sandbox::COMPONENT_MAX_LEN;
+use crate::registry::{Catalog, Loader, PluginContent, PluginFile, find_plugins};
 
 /// What is loaded so far, and what loads it.
 pub(super) struct Loading {
@@ -45,7 +45,7 @@ impl Loading {
     fn add_builtins(&mut self, which: &Builtins) -> Result<(), StartError> {
         for builtin in belljar_builtin::all().iter().filter(|it| which.includes(it.name)) {
             let file = PluginFile {
-                bytes: Cow::Borrowed(builtin.wasm),
+                content: PluginContent::Bytes(Cow::Borrowed(builtin.wasm)),
                 stem: builtin.name.to_owned(),
                 name: None,
                 source: ToolSource::Builtin,
@@ -86,7 +86,7 @@ impl Loading {
     fn add_file(&mut self, path: &Path, name: Option<PluginName>) -> Result<(), PluginError> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let file = PluginFile {
-            bytes: Cow::Owned(read_bounded(path).map_err(PluginError::Read)?),
+            content: PluginContent::File(std::fs::File::open(path).map_err(PluginError::Read)?),
             stem,
             name,
             source: ToolSource::Plugin,
@@ -111,16 +111,4 @@ impl Loading {
         });
         Ok(())
     }
-}
-
-/// Reads a plugin file; one that is too large is read just far enough to be refused as such.
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    use std::io::Read as _;
-    let limit = COMPONENT_MAX_LEN as u64 + 1;
-    let file = std::fs::File::open(path)?;
-    // A file that grows is read on all the same.
-    let len = file.metadata()?.len().min(limit);
-    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
-    file.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -2,14 +2,14 @@
 //!
 //! Runs none of its code. What is wrong with one function leaves the others alone.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use belljar_metadata::PluginMetadata;
 
-use super::code_making::{CodeMaking, OnCompile};
+use super::code_making::{CodeMaking, Made, OnCompile};
 use super::code_store::CodeStore;
+use super::content::PluginContent;
 use super::names::{NameError, plugin_name};
 use super::tools::Making;
 use super::words::{lies, need, path_of};
@@ -24,10 +24,10 @@ use crate::sandbox::{ComponentError, ExportedFunction, OpenError, Sandbox, Sandb
 pub(super) const TOOLCHAIN_INTERFACE: &str = "exports";
 
 /// What is to be loaded, and what it is given.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PluginFile {
     /// The component.
-    pub bytes: Cow<'static, [u8]>,
+    pub content: PluginContent,
     /// The file's name without its ending: the last resort for a name.
     pub stem: String,
     /// The operator's name for it, which wins.
@@ -59,6 +59,9 @@ pub struct ToolSettings {
 /// Why a plugin isn't loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// Its file.
+    #[error("it can't be read: {0}")]
+    Read(#[from] std::io::Error),
     /// Its bytes.
     #[error(transparent)]
     Component(#[from] ComponentError),
@@ -155,10 +158,10 @@ impl Loader {
         file: &PluginFile,
         given: impl FnOnce(&PluginName) -> &'g PluginGiven,
     ) -> Result<LoadedPlugin, LoadError> {
-        let digest = Digest::of(&file.bytes);
-        let compiled = Arc::new(self.making.compiled(file, &digest)?);
+        let Made { compiled, digest, words } = self.making.made(file)?;
+        let compiled = Arc::new(compiled);
         let mut findings = Vec::new();
-        let metadata = read_metadata(&file.bytes, &mut findings);
+        let metadata = read_metadata(&words, &mut findings);
         let functions = compiled.functions();
         findings.extend(lies(&metadata, &functions));
         let identity = identify(file, &metadata, &functions, digest)?;

@@ -5,6 +5,7 @@
 mod catalog;
 mod code_making;
 mod code_store;
+mod content;
 mod descriptor;
 mod discover;
 mod effects;
@@ -18,6 +19,7 @@ pub use crate::sandbox::COMPONENT_MAX_LEN;
 pub use catalog::{Catalog, CatalogError};
 pub use code_making::OnCompile;
 pub use code_store::{CodeStore, CodeStoreError, KeptCode};
+pub use content::PluginContent;
 pub use discover::{DiscoverError, PLUGINS_MAX, find_plugins};
 pub use load::{
     LoadError, LoadedPlugin, LoadedTool, Loader, PluginFile, PluginGiven, ToolSettings, Unsupported,

@@ -103,8 +103,7 @@ impl Sandbox {
                 Code::File(file) => Component::deserialize_file(engine, path(file)),
             }
         };
-        let component =
-            component.map_err(|error| ComponentError::Invalid(format!("{error:#}")))?;
+        let component = component.map_err(|error| ComponentError::Invalid(format!("{error:#}")))?;
         Compiled::link(&self.0.engine, &self.0.linker, &component, code.file())
     }
 

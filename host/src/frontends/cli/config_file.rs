@@ -99,11 +99,7 @@ fn check(args: &CheckArgs, option: Option<PathBuf>) -> Result<Exit, CliError> {
 /// configuration, and only leaves a part unchecked.
 pub(super) fn judged(config: &Config) -> Result<Vec<Finding>, StartError> {
     app::check(config)?;
-    let started = app::start(&Setup {
-        config: config.clone(),
-        builtins: true,
-        ..plain()
-    });
+    let started = app::start(&Setup { config: config.clone(), builtins: true, ..plain() });
     match started {
         Ok(app) => {
             let left_out = |failed: &app::Failed| Finding {

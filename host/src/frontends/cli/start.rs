@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use super::args::{GrantArgs, LimitArgs, PluginArgs};
+use super::compiling::Compiling;
 use super::error::CliError;
 use super::show::tell;
 use crate::app::{self, App, CompileIn, Setup, audit_folder};
@@ -75,7 +76,10 @@ pub(super) fn plain() -> Setup {
 
 /// Starts the host and says which plugins were left out.
 pub(super) fn start(setup: &Setup) -> Result<App, CliError> {
-    let app = app::start(setup).map_err(Box::new)?;
+    let compiling = Compiling::default();
+    let setup = Setup { on_compile: Some(compiling.on_compile()), ..setup.clone() };
+    let app = app::start(&setup).map_err(Box::new)?;
+    drop(compiling);
     for failed in &app.failed {
         tell(&format!("warning: left out the plugin `{}`: {}", failed.path, failed.error));
     }

@@ -1,4 +1,4 @@
-//! Compiled code on disk, by plugin digest and engine: so that a second start maps instead of
+//! Compiled code on disk, by the plugin's bytes and the engine: so that a second start maps instead of
 //! compiling.
 //!
 //! Whoever can write here can run native code as this user, so the folder must belong to us and be
@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use self::entry::Refused;
 use self::key::Key;
+pub(super) use self::mac::Address;
 use crate::contract::ids::Digest;
 use crate::sandbox::Code;
 
@@ -65,6 +66,17 @@ pub struct KeptCode {
     pub refused: u32,
 }
 
+/// An entry that was checked: whoever has one needn't read the plugin.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// The code.
+    pub(super) code: Code<'static>,
+    /// The plugin's digest.
+    pub(super) digest: Digest,
+    /// An excerpt of the plugin, with what it says of itself.
+    pub(super) words: Vec<u8>,
+}
+
 /// A private folder of compiled code. Several processes may share it.
 #[derive(Debug, Clone)]
 pub struct CodeStore {
@@ -102,11 +114,11 @@ impl CodeStore {
         }
     }
 
-    /// The code of a plugin for an engine, if it is there, whole, ours and still private. What is
+    /// The entry of a plugin for an engine, if it is there, whole, ours and still private. What is
     /// there and isn't is told.
-    pub(super) fn read(&self, plugin: &Digest, engine: &str) -> Option<Code<'static>> {
+    pub(super) fn read(&self, plugin: &Address, engine: &str) -> Option<Kept> {
         match entry::open(&self.folder, &self.key, plugin, engine) {
-            Ok(file) => Some(Code::File(file)),
+            Ok(kept) => Some(kept),
             Err(Refused::Missing) => None,
             Err(refused) => {
                 self.refuse(plugin, &refused.to_string());
@@ -121,14 +133,24 @@ impl CodeStore {
     }
 
     /// Counts an entry that was there and isn't used, and tells why.
-    pub(super) fn refuse(&self, plugin: &Digest, why: &str) {
+    pub(super) fn refuse(&self, plugin: &Address, why: &str) {
         self.seen.refused.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!("kept code of the plugin {plugin} isn't used, compiling it anew: {why}");
+        let plugin = plugin.hex();
+        tracing::warn!("kept code isn't used, its plugin is compiled anew: {why} (`{plugin}`)");
     }
 
-    /// Keeps code. A store that can't be written costs a compilation next time and nothing else.
-    pub(super) fn write(&self, plugin: &Digest, engine: &str, code: &[u8]) {
-        match entry::write(&self.folder, &self.key, plugin, engine, code) {
+    /// Keeps code, with the plugin's digest and an excerpt of it. A store that can't be written costs
+    /// a compilation next time and nothing else.
+    pub(super) fn write(
+        &self,
+        plugin: &Address,
+        engine: &str,
+        code: &[u8],
+        digest: &Digest,
+        words: &[u8],
+    ) {
+        let kept = (code, digest, words);
+        match entry::write(&self.folder, &self.key, plugin, engine, kept) {
             Ok(()) => prune::prune(&self.folder),
             Err(error) => tracing::warn!("compiled code wasn't kept: {error}"),
         }

@@ -13,8 +13,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::super::compiled::ComponentError;
-use super::wire::{HEAD_LEN, SUBCOMMAND, read};
 use super::CompilingError;
+use super::wire::{HEAD_LEN, SUBCOMMAND, read};
 
 /// Address space of the process. 18 MB of Python take about a quarter; nearcore allows its own
 /// compilers as much.

@@ -61,7 +61,9 @@ pub(super) fn read(mut answer: Vec<u8>, wanted: &str) -> Option<Result<Vec<u8>, 
     Some(Err(match kind {
         INVALID => ComponentError::Invalid(words),
         ASYNC => ComponentError::Async,
-        OTHER_ENGINE => CompilingError::OtherEngine { wanted: wanted.to_owned(), found: words }.into(),
+        OTHER_ENGINE => {
+            CompilingError::OtherEngine { wanted: wanted.to_owned(), found: words }.into()
+        }
         NO_COMPILER => CompilingError::Start(words).into(),
         _ => return None,
     }))

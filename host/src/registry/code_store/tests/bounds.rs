@@ -25,7 +25,7 @@ fn has(place: &Place, name: &str) -> bool {
 fn the_number_of_files_is_bounded() {
     let place = Place::new();
     for index in 0..KEPT_FILES + 5 {
-        place.store.write(&Digest::of(&index.to_le_bytes()), "e", b"x");
+        put(&place.store, &address_of(&index.to_le_bytes()), "e", b"x");
     }
     assert_eq!(std::fs::read_dir(&place.store.folder).unwrap().count(), KEPT_FILES);
 }
@@ -50,25 +50,25 @@ fn code_that_nobody_used_for_long_goes() {
 fn code_that_is_in_use_stays_however_old_it_is() {
     let place = Place::new();
     place.write(b"native");
-    let in_use = place.store.read(&digest(), "e").unwrap();
-    let Code::File(file) = &in_use else { panic!("it isn't mapped") };
+    let in_use = place.store.read(&plugin(), "e").unwrap();
+    let Code::File(file) = &in_use.code else { panic!("it isn't mapped") };
     file.set_modified(SystemTime::now() - 2 * KEPT_AGE).unwrap();
-    place.store.write(&digest(), "f", b"more");
-    assert!(place.path(&digest(), "e").exists());
+    put(&place.store, &plugin(), "f", b"more");
+    assert!(place.path(&plugin(), "e").exists());
     drop(in_use);
-    place.store.write(&digest(), "g", b"more");
-    assert!(!place.path(&digest(), "e").exists());
+    put(&place.store, &plugin(), "g", b"more");
+    assert!(!place.path(&plugin(), "e").exists());
 }
 
 #[test]
 fn code_larger_than_all_that_is_kept_is_not_written() {
     let place = Place::new();
-    let path = place.path(&digest(), "e");
+    let path = place.path(&plugin(), "e");
     let file = std::fs::File::create(&path).unwrap();
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
-    file.set_len(KEPT_BYTES + SEAL_LEN + 1).unwrap();
+    file.set_len(KEPT_BYTES + SEAL_LEN as u64 + 1).unwrap();
     // Refused by its length, before a byte is read.
-    assert!(place.store.read(&digest(), "e").is_none());
+    assert!(place.store.read(&plugin(), "e").is_none());
     assert_eq!(place.store.seen().refused, 1);
 }
 

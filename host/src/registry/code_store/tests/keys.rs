@@ -33,11 +33,11 @@ fn by_another_key_nothing_is_code_and_each_entry_is_told_of() {
     place.write(b"native");
     std::fs::remove_file(place.key()).unwrap();
     let other = place.again().unwrap();
-    assert!(other.read(&digest(), "e").is_none());
+    assert!(other.read(&plugin(), "e").is_none());
     assert_eq!(other.seen(), KeptCode { used: 0, refused: 1 });
     // What is compiled anew takes its place.
-    other.write(&digest(), "e", b"native");
-    assert!(other.read(&digest(), "e").is_some());
+    put(&other, &plugin(), "e", b"native");
+    assert!(other.read(&plugin(), "e").is_some());
     assert!(place.read().is_none());
 }
 
@@ -52,7 +52,8 @@ fn a_key_that_others_may_know_is_not_used() {
 #[test]
 fn what_is_no_key_is_not_used() {
     let place = Place::new();
-    for (content, words) in [(&b""[..], "0 bytes"), (&[1; 31], "31 bytes"), (&[1; 33], "33 bytes")] {
+    for (content, words) in [(&b""[..], "0 bytes"), (&[1; 31], "31 bytes"), (&[1; 33], "33 bytes")]
+    {
         std::fs::write(place.key(), content).unwrap();
         let error = place.again().unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
