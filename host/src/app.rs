@@ -5,6 +5,7 @@
 mod builder;
 mod given;
 mod grants;
+mod later;
 mod loading;
 mod setup;
 mod state;
@@ -38,6 +39,7 @@ use crate::storage::StorageError;
 pub use crate::registry::OnCompile;
 pub use crate::sandbox::{CompileIn, compile_alone};
 pub use builder::HostBuilder;
+pub use later::Later;
 pub use setup::{DirRequest, PluginSource, Setup};
 pub use state::{approvals_file, audit_folder, open_audit, recover_audit, redactor};
 
@@ -154,6 +156,9 @@ pub struct App {
     pub sandbox: Sandbox,
     /// Plugins of a folder that were left out; one that was named by itself stops the start.
     pub failed: Vec<Failed>,
+    /// Plugins that have yet to be compiled, where the set-up says that this may be later and there
+    /// are any. Dropped with this value, they never are.
+    pub later: Option<Later>,
     /// Why compiled code isn't kept, where it was meant to be.
     pub code_store_problem: Option<String>,
     /// What became of kept code at this start; `None`: none is kept.
@@ -176,15 +181,25 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         loader: Loader::new(sandbox.clone(), code_store.clone(), setup.on_compile.clone()),
         catalog: Catalog::default(),
         bus: EventBus::new(unix_ms),
-        given,
+        given: Arc::new(given),
         failed: Vec::new(),
+        later_len: setup.compile_later,
+        later: Vec::new(),
     };
     loading.add_all(setup)?;
-    let Loading { catalog, bus, failed, given, .. } = loading;
+    let Loading { loader, catalog, bus, failed, given, later, .. } = loading;
     let catalog = Arc::new(catalog);
     let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
+    tools.expect(later.iter().map(|it| it.name.clone()));
+    let later = Later {
+        files: later,
+        loader,
+        given: Arc::clone(&given),
+        tools: Arc::clone(&tools),
+        bus: bus.clone(),
+    };
     let router = Arc::new(Router::new(Arc::clone(&tools), sandbox.clone()));
-    let clients = Clients::new(Arc::clone(&tools), client_settings(setup, &given));
+    let clients = Clients::new(Arc::clone(&tools), client_settings(setup, &given, &later));
     let State { store, journal } = state;
     let approvals = ApprovalQueue::new(
         Arc::clone(&store) as _,
@@ -223,14 +238,16 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         upstream,
         sandbox,
         failed,
+        later: (later.count() > 0).then_some(later),
         code_store_problem,
         kept_code: code_store.map(|store| store.seen()),
     })
 }
 
-/// A server's name is its own, also while it isn't there: else a client could stand in for it.
-fn client_settings(setup: &Setup, given: &Given) -> ClientSettings {
-    let reserved = setup.config.upstream.iter().map(|server| server.name.clone()).collect();
+/// The name of a server, or of a plugin, is its own, also while it isn't there: else a client could stand in for it.
+fn client_settings(setup: &Setup, given: &Given, later: &Later) -> ClientSettings {
+    let servers = setup.config.upstream.iter().map(|server| &server.name);
+    let reserved = servers.chain(later.files.iter().map(|it| &it.name)).cloned().collect();
     ClientSettings { limits: given.limits_of_any().clone(), reserved }
 }
 

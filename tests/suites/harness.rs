@@ -36,8 +36,13 @@ pub(crate) fn own_state(command: &mut Command, state: &Path) {
     belljar::registry::CodeStore::open(&code_in(&cache()), &key_of_code()).unwrap();
     let folder = state.join("belljar");
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
-    // A copy has the mode of what it is of.
-    std::fs::copy(key_of_code(), folder.join("code.key")).unwrap();
+    let key = folder.join("code.key");
+    if !key.exists() {
+        // A command that runs already must not meet half of it. A copy has the mode of what it is of.
+        let part = tempfile::NamedTempFile::new_in(&folder).unwrap();
+        std::fs::copy(key_of_code(), part.path()).unwrap();
+        part.persist(key).unwrap();
+    }
     command.env("XDG_STATE_HOME", state);
 }
 

@@ -54,6 +54,10 @@ pub struct Setup {
     pub code_key: Option<PathBuf>,
     /// Where plugins are compiled.
     pub compile_in: CompileIn,
+    /// Plugins of at least so many bytes come later where their code isn't kept: the host starts
+    /// without them, and whoever started it begins with them by
+    /// [`Later::start`](super::Later::start). `None`, and the builtins: at once.
+    pub compile_later: Option<u64>,
     /// Is told of each plugin that has to be compiled.
     pub on_compile: Option<OnCompile>,
     /// Who answers what needs a person, beside `belljar approvals`.

@@ -56,49 +56,16 @@ impl CodeMaking {
         Self { sandbox, store, on_compile }
     }
 
-    /// Maps kept code, or compiles and keeps it. Where it is kept, the plugin is hashed and not read.
-    pub(super) fn made<'f>(&self, file: &'f PluginFile) -> Result<Made<'f>, LoadError> {
-        let Some(store) = &self.store else {
-            let bytes = file.content.whole()?;
-            self.tell(file);
-            let compiled = self.sandbox.compile(&bytes)?;
-            return Ok(Made { compiled, digest: Digest::of(&bytes), words: bytes });
-        };
-        let engine = self.sandbox.compatibility();
-        if let Some(made) = self.kept(store, file, engine)? {
-            return Ok(made);
-        }
-        let bytes = file.content.whole()?;
-        self.tell(file);
-        let code = self.sandbox.code_of(&bytes)?;
-        // First, so that what can't be linked isn't kept.
-        let mut compiled = self.sandbox.load(Code::Bytes(&code))?;
-        let digest = Digest::of(&bytes);
-        if let Some(words) = excerpt(&bytes) {
-            // Of the bytes that were compiled, whatever the file is by now.
-            let plugin = Address::of(bytes.len() as u64, |from, it| copy(&bytes, from, it))?;
-            store.write(&plugin, engine, &code, &digest, &words);
-            // The file's pages are shared with every other process; what was just compiled is not.
-            let mapped = store.read(&plugin, engine).map(|kept| self.sandbox.load(kept.code));
-            compiled = mapped.and_then(Result::ok).unwrap_or(compiled);
-        }
-        Ok(Made { compiled, digest, words: bytes })
-    }
-
-    fn kept<'f>(
-        &self,
-        store: &CodeStore,
-        file: &PluginFile,
-        engine: &str,
-    ) -> Result<Option<Made<'f>>, LoadError> {
-        let len = file.content.len()?;
+    /// Maps kept code, if there is any. The plugin is hashed then, and not read.
+    pub(super) fn kept(&self, file: &PluginFile) -> Result<Option<Made<'static>>, LoadError> {
+        let Some(store) = &self.store else { return Ok(None) };
+        let len = file.content.byte_count()?;
         if len > COMPONENT_MAX_LEN as u64 {
             return Ok(None);
         }
         let plugin = Address::of(len, |from, piece| file.content.fill(from, piece))?;
-        let Some(Kept { code, digest, words }) = store.read(&plugin, engine) else {
-            return Ok(None);
-        };
+        let kept = store.read(&plugin, self.sandbox.compatibility());
+        let Some(Kept { code, digest, words }) = kept else { return Ok(None) };
         match self.sandbox.load(code) {
             Ok(compiled) => {
                 store.used();
@@ -111,9 +78,33 @@ impl CodeMaking {
         }
     }
 
-    fn tell(&self, file: &PluginFile) {
+    /// Compiles, and keeps the code where any is kept.
+    pub(super) fn anew<'f>(&self, file: &'f PluginFile) -> Result<Made<'f>, LoadError> {
+        let bytes = file.content.whole()?;
         if let Some(OnCompile(told)) = &self.on_compile {
             told(&file.stem);
         }
+        let code = self.sandbox.code_of(&bytes)?;
+        // First, so that what can't be linked isn't kept.
+        let compiled = self.sandbox.load(Code::Bytes(&code))?;
+        let digest = Digest::of(&bytes);
+        let mapped = self.keep(&bytes, &code, &digest)?;
+        Ok(Made { compiled: mapped.unwrap_or(compiled), digest, words: bytes })
+    }
+
+    /// Keeps code and maps it: the file's pages are shared with every other process, and those of
+    /// what was just compiled aren't.
+    fn keep(
+        &self,
+        bytes: &[u8],
+        code: &[u8],
+        digest: &Digest,
+    ) -> Result<Option<Compiled>, LoadError> {
+        let (Some(store), Some(words)) = (&self.store, excerpt(bytes)) else { return Ok(None) };
+        let engine = self.sandbox.compatibility();
+        // Of the bytes that were compiled, whatever the file is by now.
+        let plugin = Address::of(bytes.len() as u64, |from, piece| copy(bytes, from, piece))?;
+        store.write(&plugin, engine, code, digest, &words);
+        Ok(store.read(&plugin, engine).and_then(|kept| self.sandbox.load(kept.code).ok()))
     }
 }

@@ -20,7 +20,10 @@ pub enum PluginContent {
 
 impl PluginContent {
     /// How many there are.
-    pub(super) fn len(&self) -> Result<u64> {
+    ///
+    /// # Errors
+    /// The file can't be looked at.
+    pub fn byte_count(&self) -> Result<u64> {
         match self {
             Self::Bytes(bytes) => Ok(bytes.len() as u64),
             Self::File(file) => Ok(file.metadata()?.len()),

@@ -158,7 +158,43 @@ impl Loader {
         file: &PluginFile,
         given: impl FnOnce(&PluginName) -> &'g PluginGiven,
     ) -> Result<LoadedPlugin, LoadError> {
-        let Made { compiled, digest, words } = self.making.made(file)?;
+        match self.making.kept(file)? {
+            Some(made) => self.join(file, made, given),
+            None => self.load_anew(file, given),
+        }
+    }
+
+    /// Loads one plugin if its code is kept, and compiles nothing.
+    ///
+    /// # Errors
+    /// Like [`Self::load`].
+    pub fn load_kept<'g>(
+        &self,
+        file: &PluginFile,
+        given: impl FnOnce(&PluginName) -> &'g PluginGiven,
+    ) -> Result<Option<LoadedPlugin>, LoadError> {
+        self.making.kept(file)?.map(|made| self.join(file, made, given)).transpose()
+    }
+
+    /// Loads one plugin whose code isn't kept.
+    ///
+    /// # Errors
+    /// Like [`Self::load`].
+    pub fn load_anew<'g>(
+        &self,
+        file: &PluginFile,
+        given: impl FnOnce(&PluginName) -> &'g PluginGiven,
+    ) -> Result<LoadedPlugin, LoadError> {
+        self.join(file, self.making.anew(file)?, given)
+    }
+
+    fn join<'g>(
+        &self,
+        file: &PluginFile,
+        made: Made<'_>,
+        given: impl FnOnce(&PluginName) -> &'g PluginGiven,
+    ) -> Result<LoadedPlugin, LoadError> {
+        let Made { compiled, digest, words } = made;
         let compiled = Arc::new(compiled);
         let mut findings = Vec::new();
         let metadata = read_metadata(&words, &mut findings);
@@ -237,6 +273,21 @@ fn identify(
         None => plugin_name(metadata.name.as_deref(), &interfaces, &file.stem)?,
     };
     Ok(PluginIdentity { name, version: metadata.version.clone(), digest })
+}
+
+/// The name that a plugin will have once it is loaded, without compiling it. `None`: it can't be
+/// told, and mostly it can't be loaded either.
+pub fn name_to_be(file: &PluginFile) -> Option<PluginName> {
+    if let Some(name) = &file.name {
+        return Some(name.clone());
+    }
+    let bytes = file.content.whole().ok()?;
+    let metadata = belljar_metadata::section::read(&bytes).ok()?.metadata.unwrap_or_default();
+    let exports = belljar_metadata::component::export_names(&bytes).ok()?;
+    // Only an interface has a package before its name.
+    let interfaces: Vec<&str> =
+        exports.iter().map(String::as_str).filter(|name| name.contains('/')).collect();
+    plugin_name(metadata.name.as_deref(), &interfaces, &file.stem).ok()
 }
 
 /// What the plugin and all its functions say they want, each once.

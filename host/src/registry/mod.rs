@@ -22,6 +22,7 @@ pub use code_store::{CodeStore, CodeStoreError, KeptCode};
 pub use content::PluginContent;
 pub use discover::{DiscoverError, PLUGINS_MAX, find_plugins};
 pub use load::{
-    LoadError, LoadedPlugin, LoadedTool, Loader, PluginFile, PluginGiven, ToolSettings, Unsupported,
+    LoadError, LoadedPlugin, LoadedTool, Loader, PluginFile, PluginGiven, ToolSettings,
+    Unsupported, name_to_be,
 };
 pub use names::{NameError, Names, RESERVED_PLUGINS, wire_name};
