@@ -177,29 +177,10 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
     let given = Given::new(setup, &own)?;
     let policy = policy(setup)?;
     let sandbox = Sandbox::compiling_in(setup.compile_in.clone())?;
-    let mut loading = Loading {
-        loader: Loader::new(sandbox.clone(), code_store.clone(), setup.on_compile.clone()),
-        catalog: Catalog::default(),
-        bus: EventBus::new(unix_ms),
-        given: Arc::new(given),
-        failed: Vec::new(),
-        later_len: setup.compile_later,
-        later: Vec::new(),
-    };
-    loading.add_all(setup)?;
-    let Loading { loader, catalog, bus, failed, given, later, .. } = loading;
-    let catalog = Arc::new(catalog);
-    let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
-    tools.expect(later.iter().map(|it| it.name.clone()));
-    let later = Later {
-        files: later,
-        loader,
-        given: Arc::clone(&given),
-        tools: Arc::clone(&tools),
-        bus: bus.clone(),
-    };
+    let Loaded { catalog, failed, later } = load(setup, &sandbox, code_store.clone(), given)?;
+    let (tools, bus) = (Arc::clone(&later.tools), later.bus.clone());
     let router = Arc::new(Router::new(Arc::clone(&tools), sandbox.clone()));
-    let clients = Clients::new(Arc::clone(&tools), client_settings(setup, &given, &later));
+    let clients = Clients::new(Arc::clone(&tools), client_settings(setup, &later));
     let State { store, journal } = state;
     let approvals = ApprovalQueue::new(
         Arc::clone(&store) as _,
@@ -224,7 +205,7 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         levels: Some(Arc::new(clients.clone())),
     })?;
     if setup.own_tools {
-        add_own_tools(&tools, engine.kept(), given.limits_of_any(), unix_ms)?;
+        add_own_tools(&tools, engine.kept(), later.given.limits_of_any(), unix_ms)?;
     }
     #[cfg(feature = "mcp")]
     let upstream = upstream::upstreams(setup, &tools, &bus);
@@ -244,11 +225,41 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
     })
 }
 
+/// What was loaded, and what is yet to be.
+struct Loaded {
+    catalog: Arc<Catalog>,
+    failed: Vec<Failed>,
+    later: Later,
+}
+
+fn load(
+    setup: &Setup,
+    sandbox: &Sandbox,
+    code_store: Option<CodeStore>,
+    given: Given,
+) -> Result<Loaded, StartError> {
+    let mut loading = Loading {
+        loader: Loader::new(sandbox.clone(), code_store, setup.on_compile.clone()),
+        catalog: Catalog::default(),
+        bus: EventBus::new(unix_ms),
+        given: Arc::new(given),
+        failed: Vec::new(),
+        later_len: setup.compile_later,
+        later: Vec::new(),
+    };
+    loading.add_all(setup)?;
+    let Loading { loader, catalog, bus, failed, given, later: files, .. } = loading;
+    let catalog = Arc::new(catalog);
+    let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
+    tools.expect(files.iter().map(|it| it.name.clone()));
+    Ok(Loaded { catalog, failed, later: Later { files, loader, given, tools, bus } })
+}
+
 /// The name of a server, or of a plugin, is its own, also while it isn't there: else a client could stand in for it.
-fn client_settings(setup: &Setup, given: &Given, later: &Later) -> ClientSettings {
+fn client_settings(setup: &Setup, later: &Later) -> ClientSettings {
     let servers = setup.config.upstream.iter().map(|server| &server.name);
     let reserved = servers.chain(later.files.iter().map(|it| &it.name)).cloned().collect();
-    ClientSettings { limits: given.limits_of_any().clone(), reserved }
+    ClientSettings { limits: later.given.limits_of_any().clone(), reserved }
 }
 
 fn own_folders(setup: &Setup) -> OwnFolders {

@@ -78,29 +78,29 @@ mod answers {
     use super::super::wire::{HEAD_LEN, WORDS_MAX_LEN, read, write};
     use super::*;
 
-    fn through(answer: Result<Vec<u8>, ComponentError>) -> Result<Vec<u8>, ComponentError> {
+    fn through(answer: &Result<Vec<u8>, ComponentError>) -> Result<Vec<u8>, ComponentError> {
         let mut sent = Vec::new();
-        write(&mut sent, &answer).unwrap();
+        write(&mut sent, answer).unwrap();
         read(sent, "wanted").unwrap()
     }
 
     #[test]
     fn code_comes_through_as_it_is() {
-        assert_eq!(through(Ok(b"code".to_vec())).unwrap(), b"code");
-        assert!(through(Ok(Vec::new())).unwrap().is_empty());
+        assert_eq!(through(&Ok(b"code".to_vec())).unwrap(), b"code");
+        assert!(through(&Ok(Vec::new())).unwrap().is_empty());
     }
 
     #[test]
     fn refusals_come_through_in_their_kind_and_escaped() {
-        let invalid = through(Err(ComponentError::Invalid("x\u{1b}".to_owned()))).unwrap_err();
+        let invalid = through(&Err(ComponentError::Invalid("x\u{1b}".to_owned()))).unwrap_err();
         assert_eq!(invalid.to_string(), "it is no valid component: x<U+001B>");
-        assert!(matches!(through(Err(ComponentError::Async)), Err(ComponentError::Async)));
+        assert!(matches!(through(&Err(ComponentError::Async)), Err(ComponentError::Async)));
         let other = CompilingError::OtherEngine { wanted: String::new(), found: "f".to_owned() };
-        let other = through(Err(other.into())).unwrap_err().to_string();
+        let other = through(&Err(other.into())).unwrap_err().to_string();
         assert!(other.contains("`f`") && other.contains("`wanted`"), "{other}");
         let start = CompilingError::Start("no memory".to_owned());
         assert_eq!(
-            through(Err(start.into())).unwrap_err().to_string(),
+            through(&Err(start.into())).unwrap_err().to_string(),
             "no compiler can be started: no memory"
         );
     }
