@@ -164,21 +164,26 @@ fn check_engine(app: &App) -> Check {
 }
 
 fn check_code_folder(app: &App) -> Check {
-    let name = "code folder";
     let folder = plain().code_folder.map(|folder| clipped_line(&folder.to_string_lossy(), 300));
-    match (&app.code_store_problem, folder, app.kept_code) {
-        (Some(problem), ..) => {
+    code_folder(app.code_store_problem.as_deref(), folder, app.kept_code)
+}
+
+fn code_folder(problem: Option<&str>, folder: Option<String>, kept: Option<KeptCode>) -> Check {
+    let name = "code folder";
+    let refused = kept.map_or(0, |kept| kept.refused);
+    match (problem, folder) {
+        (Some(problem), _) => {
             check(name, State::Hint, format!("not used, each start compiles: {problem}"))
         }
-        (None, Some(folder), Some(KeptCode { refused: count @ 1.., .. })) => {
-            let noun = if count == 1 { "entry was" } else { "entries were" };
+        (None, Some(folder)) if refused > 0 => {
+            let noun = if refused == 1 { "entry was" } else { "entries were" };
             let found = format!(
-                "{folder}; {count} {noun} damaged, or kept by another key, and compiled anew"
+                "{folder}; {refused} {noun} damaged, or kept by another key, and compiled anew"
             );
             check(name, State::Hint, found)
         }
-        (None, Some(folder), _) => check(name, State::Ok, folder),
-        (None, None, _) => check(
+        (None, Some(folder)) => check(name, State::Ok, folder),
+        (None, None) => check(
             name,
             State::Hint,
             "none, each start compiles: neither XDG_CACHE_HOME nor HOME is an absolute path",
@@ -295,6 +300,18 @@ mod tests {
         assert_eq!(check_open_files(Some(1024)).state, State::Hint);
         assert_eq!(check_open_files(Some(OPEN_FILES_ENOUGH)).state, State::Ok);
         assert_eq!(check_open_files(None).state, State::Ok);
+    }
+
+    #[test]
+    fn kept_code_that_was_refused_is_a_hint_and_counted() {
+        let folder = || Some("/code".to_owned());
+        let seen = |refused| Some(KeptCode { used: 1, refused });
+        assert_eq!(code_folder(None, folder(), seen(0)).state, State::Ok);
+        let refused = code_folder(None, folder(), seen(2));
+        assert_eq!(refused.state, State::Hint);
+        assert!(refused.found.contains("2 entries were damaged"), "{}", refused.found);
+        assert_eq!(code_folder(Some("its key"), folder(), None).state, State::Hint);
+        assert_eq!(code_folder(None, None, None).state, State::Hint);
     }
 
     #[test]
