@@ -27,8 +27,9 @@ const WALL: Duration = Duration::from_secs(300);
 const CODE_MAX_LEN: u64 = 512 << 20;
 /// Threads that compile at once: each holds the memory of a function.
 const THREADS_MAX: usize = 8;
-/// How long the end of a process that has said all is waited for.
-const LEAVING: Duration = Duration::from_secs(5);
+/// How long the end of a process that has said all is waited for: giving back its memory takes a busy
+/// machine a while.
+const LEAVING: Duration = Duration::from_secs(60);
 
 /// Compiles in a process of its own.
 pub(super) fn compile(
