@@ -5,13 +5,13 @@
 mod builder;
 mod given;
 mod grants;
+mod later;
 mod loading;
 mod setup;
 mod state;
 #[cfg(feature = "mcp")]
 mod upstream;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,13 +28,18 @@ use crate::events::{EventBus, JournalError, unix_ms};
 use crate::gate::approval::{ApprovalQueue, ApprovalSettings};
 use crate::gate::{Policy, PolicyError};
 use crate::host::{Host, HostParts};
-use crate::registry::{Catalog, CatalogError, CodeStore, DiscoverError, LoadError, Loader};
+use crate::registry::{
+    Catalog, CatalogError, CodeStore, DiscoverError, KeptCode, LoadError, Loader,
+};
 use crate::runners::client::{ClientSettings, Clients};
 use crate::runners::{OwnError, Router, Tools, add_own_tools};
 use crate::sandbox::{EngineError, Sandbox};
 use crate::storage::StorageError;
 
+pub use crate::registry::OnCompile;
+pub use crate::sandbox::{CompileIn, compile_alone};
 pub use builder::HostBuilder;
+pub use later::Later;
 pub use setup::{DirRequest, PluginSource, Setup};
 pub use state::{approvals_file, audit_folder, open_audit, recover_audit, redactor};
 
@@ -151,8 +156,13 @@ pub struct App {
     pub sandbox: Sandbox,
     /// Plugins of a folder that were left out; one that was named by itself stops the start.
     pub failed: Vec<Failed>,
+    /// Plugins that have yet to be compiled, where the set-up says that this may be later and there
+    /// are any. Dropped with this value, they never are.
+    pub later: Option<Later>,
     /// Why compiled code isn't kept, where it was meant to be.
     pub code_store_problem: Option<String>,
+    /// What became of kept code at this start; `None`: none is kept.
+    pub kept_code: Option<KeptCode>,
 }
 
 /// Starts a host.
@@ -161,25 +171,16 @@ pub struct App {
 /// See [`StartError`]; nothing is left running.
 pub fn start(setup: &Setup) -> Result<App, StartError> {
     // Before the grants: whether one of them holds these folders shows only once they are there.
-    let (code_store, code_store_problem) = open_code_store(setup.code_folder.as_deref());
+    let (code_store, code_store_problem) = open_code_store(setup);
     let state = state::open(setup, unix_ms)?;
     let own = Arc::new(own_folders(setup));
     let given = Given::new(setup, &own)?;
     let policy = policy(setup)?;
-    let sandbox = Sandbox::try_new()?;
-    let mut loading = Loading {
-        loader: Loader::new(sandbox.clone(), code_store),
-        catalog: Catalog::default(),
-        bus: EventBus::new(unix_ms),
-        given,
-        failed: Vec::new(),
-    };
-    loading.add_all(setup)?;
-    let Loading { catalog, bus, failed, given, .. } = loading;
-    let catalog = Arc::new(catalog);
-    let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
+    let sandbox = Sandbox::compiling_in(setup.compile_in.clone())?;
+    let Loaded { catalog, failed, later } = load(setup, &sandbox, code_store.clone(), given)?;
+    let (tools, bus) = (Arc::clone(&later.tools), later.bus.clone());
     let router = Arc::new(Router::new(Arc::clone(&tools), sandbox.clone()));
-    let clients = Clients::new(Arc::clone(&tools), client_settings(setup, &given));
+    let clients = Clients::new(Arc::clone(&tools), client_settings(setup, &later));
     let State { store, journal } = state;
     let approvals = ApprovalQueue::new(
         Arc::clone(&store) as _,
@@ -204,7 +205,7 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         levels: Some(Arc::new(clients.clone())),
     })?;
     if setup.own_tools {
-        add_own_tools(&tools, engine.kept(), given.limits_of_any(), unix_ms)?;
+        add_own_tools(&tools, engine.kept(), later.given.limits_of_any(), unix_ms)?;
     }
     #[cfg(feature = "mcp")]
     let upstream = upstream::upstreams(setup, &tools, &bus);
@@ -218,20 +219,54 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
         upstream,
         sandbox,
         failed,
+        later: (later.count() > 0).then_some(later),
         code_store_problem,
+        kept_code: code_store.map(|store| store.seen()),
     })
 }
 
-/// A server's name is its own, also while it isn't there: else a client could stand in for it.
-fn client_settings(setup: &Setup, given: &Given) -> ClientSettings {
-    let reserved = setup.config.upstream.iter().map(|server| server.name.clone()).collect();
-    ClientSettings { limits: given.limits_of_any().clone(), reserved }
+/// What was loaded, and what is yet to be.
+struct Loaded {
+    catalog: Arc<Catalog>,
+    failed: Vec<Failed>,
+    later: Later,
+}
+
+fn load(
+    setup: &Setup,
+    sandbox: &Sandbox,
+    code_store: Option<CodeStore>,
+    given: Given,
+) -> Result<Loaded, StartError> {
+    let mut loading = Loading {
+        loader: Loader::new(sandbox.clone(), code_store, setup.on_compile.clone()),
+        catalog: Catalog::default(),
+        bus: EventBus::new(unix_ms),
+        given: Arc::new(given),
+        failed: Vec::new(),
+        later_len: setup.compile_later,
+        later: Vec::new(),
+    };
+    loading.add_all(setup)?;
+    let Loading { loader, catalog, bus, failed, given, later: files, .. } = loading;
+    let catalog = Arc::new(catalog);
+    let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
+    tools.expect(files.iter().map(|it| it.name.clone()));
+    Ok(Loaded { catalog, failed, later: Later { files, loader, given, tools, bus } })
+}
+
+/// The name of a server, or of a plugin, is its own, also while it isn't there: else a client could stand in for it.
+fn client_settings(setup: &Setup, later: &Later) -> ClientSettings {
+    let servers = setup.config.upstream.iter().map(|server| &server.name);
+    let reserved = servers.chain(later.files.iter().map(|it| &it.name)).cloned().collect();
+    ClientSettings { limits: later.given.limits_of_any().clone(), reserved }
 }
 
 fn own_folders(setup: &Setup) -> OwnFolders {
     let mut own = OwnFolders::default();
     let config = &setup.config;
     own.add(setup.code_folder.as_deref(), "its compiled code");
+    own.add(setup.key_of_code().as_deref(), "the key of its compiled code");
     own.add(config.state.as_deref(), "its approvals and its audit log");
     own.add(config.audit.path.as_deref(), "its audit log");
     for place in &config.places {
@@ -292,11 +327,13 @@ pub fn builtin_names() -> Vec<&'static str> {
     Vec::new()
 }
 
-fn open_code_store(folder: Option<&Path>) -> (Option<CodeStore>, Option<String>) {
-    match folder.map(CodeStore::open) {
-        None => (None, None),
-        Some(Ok(store)) => (Some(store), None),
-        Some(Err(error)) => {
+fn open_code_store(setup: &Setup) -> (Option<CodeStore>, Option<String>) {
+    let (Some(folder), Some(key)) = (&setup.code_folder, setup.key_of_code()) else {
+        return (None, None);
+    };
+    match CodeStore::open(folder, &key) {
+        Ok(store) => (Some(store), None),
+        Err(error) => {
             tracing::warn!("{error}");
             (None, Some(error.to_string()))
         }

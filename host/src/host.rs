@@ -137,6 +137,11 @@ impl Host {
         self.tools.named(name)
     }
 
+    /// Whether a plugin of this name is still being loaded: its tools will be among the others then.
+    pub fn expects(&self, plugin: &str) -> bool {
+        self.tools.expects(plugin)
+    }
+
     /// Ids of everybody's tools that somebody who asked for `name` may have meant, nearest first.
     pub fn near(&self, name: &str) -> Vec<String> {
         self.engine.near(name)

@@ -23,6 +23,10 @@ const OPEN_FILES: u64 = 65_536;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // The process that compiles a plugin has no runtime, no log and no command line.
+    if let Some(exit) = belljar::app::compile_alone(std::env::args_os()) {
+        return exit;
+    }
     let runtime = match start() {
         Ok(runtime) => runtime,
         Err((exit, error)) => {

@@ -3,6 +3,7 @@
 mod approvals;
 mod audit;
 mod batch;
+mod compiling;
 mod config;
 mod escaping;
 mod inputs;

@@ -2,10 +2,11 @@
 //! each component is compiled once. Judges nothing.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use belljar::app::{App, DirRequest, PluginSource, Setup};
+use belljar::app::{App, CompileIn, DirRequest, PluginSource, Setup};
 use belljar::contract::grants::DirMode;
 use belljar::contract::invocation::{PermissionLevel, ToolInvocation};
 use belljar::contract::result::ToolResult;
@@ -22,6 +23,27 @@ pub(crate) fn cache() -> PathBuf {
 /// Where such a cache folder has the compiled code.
 pub(crate) fn code_in(cache: &Path) -> PathBuf {
     cache.join("belljar/code")
+}
+
+/// The key that the suites' hosts check that code by.
+pub(crate) fn key_of_code() -> PathBuf {
+    cache().join("state/belljar/code.key")
+}
+
+/// Gives a command a state folder of its own, with the key of the shared code: by another one it
+/// would compile each component anew, and then all others would.
+pub(crate) fn own_state(command: &mut Command, state: &Path) {
+    belljar::registry::CodeStore::open(&code_in(&cache()), &key_of_code()).unwrap();
+    let folder = state.join("belljar");
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
+    let key = folder.join("code.key");
+    if !key.exists() {
+        // A command that runs already must not meet half of it. A copy has the mode of what it is of.
+        let part = tempfile::NamedTempFile::new_in(&folder).unwrap();
+        std::fs::copy(key_of_code(), part.path()).unwrap();
+        part.persist(key).unwrap();
+    }
+    command.env("XDG_STATE_HOME", state);
 }
 
 /// How a command ended.
@@ -110,7 +132,13 @@ pub(crate) fn dir(host: &Path, mode: DirMode) -> DirRequest {
 
 /// A host's set-up with nothing in it but the builtins.
 pub(crate) fn builtins() -> Setup {
-    Setup { builtins: true, code_folder: Some(code_in(&cache())), ..Setup::default() }
+    Setup {
+        builtins: true,
+        code_folder: Some(code_in(&cache())),
+        code_key: Some(key_of_code()),
+        compile_in: CompileIn::Child(env!("CARGO_BIN_EXE_belljar").into()),
+        ..Setup::default()
+    }
 }
 
 /// A set-up with these plugins and nothing else.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::harness::{Ran, settled};
+use super::harness::{Ran, own_state, settled};
 
 /// Gone afterwards, with all that is in it.
 pub(crate) struct Home(tempfile::TempDir);
@@ -48,7 +48,7 @@ impl Home {
     pub(crate) fn program(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         settled(&mut command);
-        command.env("XDG_STATE_HOME", self.path("state"));
+        own_state(&mut command, &self.path("state"));
         command.env("BELLJAR_CONFIG", self.path("config/belljar.toml"));
         command.current_dir(self.0.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

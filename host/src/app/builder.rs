@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{DirRequest, PluginSource, Setup, StartError, start};
+use super::{CompileIn, DirRequest, PluginSource, Setup, StartError, start};
 use crate::config::Config;
 use crate::contract::grants::{DirMode, EnvGrant};
 use crate::contract::limits::Limits;
@@ -84,9 +84,26 @@ impl HostBuilder {
         self
     }
 
-    /// Keeps compiled code in this folder, so that the next start is quick.
+    /// Keeps compiled code in this folder, so that the next start is quick. Its entries are checked
+    /// by a key: see [`Self::code_key`].
     pub fn code_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.0.code_folder = Some(folder.into());
+        self
+    }
+
+    /// The file of the key that kept code is checked by; it is made where it isn't there, and must
+    /// not be in the code folder. Without this it stands beside that folder, by its name and `.key`.
+    pub fn code_key(mut self, file: impl Into<PathBuf>) -> Self {
+        self.0.code_key = Some(file.into());
+        self
+    }
+
+    /// Compiles plugins in a process of their own, bounded in memory and time: by this program,
+    /// which is a `belljar` of the same build, or one whose `main` begins with
+    /// [`compile_alone`](super::compile_alone). Without this they are compiled in this process, and
+    /// a hostile one may use as much of its memory and time as the compiler does.
+    pub fn compile_program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.0.compile_in = CompileIn::Child(program.into());
         self
     }
 

@@ -2,27 +2,35 @@
 //!
 //! Knows no grant and no limit itself: `given` says what each gets.
 
+#[cfg(feature = "builtins")]
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::given::Given;
+use super::later::LaterFile;
 use super::{Failed, PluginError, PluginSource, Setup, StartError};
 use crate::config::Builtins;
 use crate::contract::descriptor::ToolSource;
 use crate::contract::escape::clipped_line;
-use crate::contract::ids::{Digest, PluginName};
+use crate::contract::ids::PluginName;
 use crate::events::{EventBus, EventKind};
-use crate::registry::{Catalog, Loader, PluginFile, find_plugins};
-use crate::sandbox::COMPONENT_MAX_LEN;
+use crate::registry::{
+    Catalog, LoadedPlugin, Loader, PluginContent, PluginFile, find_plugins, name_to_be,
+};
 
 /// What is loaded so far, and what loads it.
 pub(super) struct Loading {
     pub(super) loader: Loader,
     pub(super) catalog: Catalog,
     pub(super) bus: EventBus,
-    pub(super) given: Given,
+    pub(super) given: Arc<Given>,
     /// Plugins of a folder that were left out.
     pub(super) failed: Vec<Failed>,
+    /// From which length on a plugin that has to be compiled is left for later.
+    pub(super) later_len: Option<u64>,
+    /// Those that are.
+    pub(super) later: Vec<LaterFile>,
 }
 
 impl Loading {
@@ -45,12 +53,12 @@ impl Loading {
     fn add_builtins(&mut self, which: &Builtins) -> Result<(), StartError> {
         for builtin in belljar_builtin::all().iter().filter(|it| which.includes(it.name)) {
             let file = PluginFile {
-                bytes: Cow::Borrowed(builtin.wasm),
+                content: PluginContent::Bytes(Cow::Borrowed(builtin.wasm)),
                 stem: builtin.name.to_owned(),
                 name: None,
                 source: ToolSource::Builtin,
             };
-            self.add(&file).map_err(|source| StartError::Plugin {
+            self.add(file, builtin.name.to_owned()).map_err(|source| StartError::Plugin {
                 path: format!("builtin {}", builtin.name),
                 source: Box::new(source),
             })?;
@@ -86,38 +94,55 @@ impl Loading {
     fn add_file(&mut self, path: &Path, name: Option<PluginName>) -> Result<(), PluginError> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let file = PluginFile {
-            bytes: Cow::Owned(read_bounded(path).map_err(PluginError::Read)?),
+            content: PluginContent::File(std::fs::File::open(path).map_err(PluginError::Read)?),
             stem,
             name,
             source: ToolSource::Plugin,
         };
-        self.add(&file)
+        self.add(file, clipped_line(&path.to_string_lossy(), 300))
     }
 
-    fn add(&mut self, file: &PluginFile) -> Result<(), PluginError> {
-        let given = &self.given;
-        let plugin = self.loader.load(file, |name| given.of(name))?;
-        let name = plugin.identity.name.clone();
+    fn add(&mut self, file: PluginFile, path: String) -> Result<(), PluginError> {
+        let given = Arc::clone(&self.given);
+        let plugin = match self.loader.load_kept(&file, |name| given.of(name))? {
+            Some(plugin) => plugin,
+            None => {
+                // What can't even be named is refused now, in the words of its fault.
+                if let Some(name) = self.may_be_later(&file).then(|| name_to_be(&file)).flatten() {
+                    self.later.push(LaterFile { name, file, path });
+                    return Ok(());
+                }
+                self.loader.load_anew(&file, |name| given.of(name))?
+            }
+        };
+        self.not_promised(&plugin.identity.name)?;
+        let told = loaded(&plugin);
         self.catalog.add(plugin)?;
-        let plugin = self.catalog.plugin(name.as_str());
-        self.bus.publish(None, || EventKind::PluginLoaded {
-            digest: Digest::of(&file.bytes),
-            tools: plugin
-                .into_iter()
-                .flat_map(|plugin| &plugin.tools)
-                .map(|tool| tool.descriptor.id.clone())
-                .collect(),
-            plugin: name.clone(),
-        });
+        self.bus.publish(None, || told);
         Ok(())
+    }
+
+    fn may_be_later(&self, file: &PluginFile) -> bool {
+        let least = self.later_len.filter(|_| file.source == ToolSource::Plugin);
+        least.is_some_and(|least| file.content.byte_count().is_ok_and(|len| len >= least))
+    }
+
+    /// Whether a name is free beside those of plugins that come later.
+    fn not_promised(&self, name: &PluginName) -> Result<(), PluginError> {
+        let mut names = self.catalog.names().clone();
+        for later in &self.later {
+            // One that is taken already is refused when its turn comes.
+            _ = names.take_plugin(&later.name);
+        }
+        Ok(names.take_plugin(name)?)
     }
 }
 
-/// Reads a plugin file; one that is too large is read just far enough to be refused as such.
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    use std::io::Read as _;
-    let mut bytes = Vec::new();
-    let limit = COMPONENT_MAX_LEN as u64 + 1;
-    std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// What is told of a plugin that was loaded.
+pub(super) fn loaded(plugin: &LoadedPlugin) -> EventKind {
+    EventKind::PluginLoaded {
+        digest: plugin.identity.digest,
+        tools: plugin.tools.iter().map(|tool| tool.descriptor.id.clone()).collect(),
+        plugin: plugin.identity.name.clone(),
+    }
 }

@@ -9,6 +9,8 @@ use crate::contract::ids::PluginName;
 use crate::contract::limits::Limits;
 use crate::gate::RiskAssessor;
 use crate::gate::approval::ApprovalHook;
+use crate::registry::OnCompile;
+use crate::sandbox::CompileIn;
 
 /// A plugin to load.
 #[derive(Debug, Clone)]
@@ -47,6 +49,17 @@ pub struct Setup {
     pub limits: Limits,
     /// Where compiled code is kept; `None` compiles at each start.
     pub code_folder: Option<PathBuf>,
+    /// The file of the key that compiled code is checked by, which is made where it isn't there;
+    /// `None`: beside the code folder, by its name and `.key`.
+    pub code_key: Option<PathBuf>,
+    /// Where plugins are compiled.
+    pub compile_in: CompileIn,
+    /// Plugins of at least so many bytes come later where their code isn't kept: the host starts
+    /// without them, and whoever started it begins with them by
+    /// [`Later::start`](super::Later::start). `None`, and the builtins: at once.
+    pub compile_later: Option<u64>,
+    /// Is told of each plugin that has to be compiled.
+    pub on_compile: Option<OnCompile>,
     /// Who answers what needs a person, beside `belljar approvals`.
     pub approver: Option<Arc<dyn ApprovalHook>>,
     /// Who assesses calls of level SMART; `None`: by what is proven of the tool.
@@ -54,4 +67,16 @@ pub struct Setup {
     /// Whether the host's own tools are there: for one that stays, so that what a call left can be
     /// read by a later one.
     pub own_tools: bool,
+}
+
+impl Setup {
+    /// The file of the key that compiled code is checked by, where code is kept.
+    pub fn key_of_code(&self) -> Option<PathBuf> {
+        let folder = self.code_folder.as_ref()?;
+        Some(self.code_key.clone().unwrap_or_else(|| {
+            let mut beside = folder.clone().into_os_string();
+            beside.push(".key");
+            beside.into()
+        }))
+    }
 }

@@ -249,6 +249,11 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
+    /// A digest that was computed before.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -57,6 +57,11 @@ pub trait ToolListing: Send + Sync {
     fn named(&self, name: &str) -> Option<FoundTool>;
     /// A number that rises whenever what [`Self::list`] gives has changed.
     fn revision(&self) -> watch::Receiver<u64>;
+    /// Whether a plugin of this name is still being loaded.
+    fn expects(&self, plugin: &str) -> bool {
+        let _nothing_comes_later = plugin;
+        false
+    }
 }
 
 /// Runs attempts. The end it returns is typed; it never guesses.

@@ -169,10 +169,10 @@ impl Access {
     }
 }
 
-/// Whether any tool is called `<name>.…`, or the plugin is there without one.
+/// Whether any tool is called `<name>.…`, or the plugin is there without one, or comes later.
 fn holds_plugin(host: &Host, name: &str) -> bool {
     let is_its = |tool: &FoundTool| tool.descriptor.id.plugin.as_str() == name;
-    host.catalog().plugin(name).is_some() || host.tools().iter().any(is_its)
+    host.catalog().plugin(name).is_some() || host.tools().iter().any(is_its) || host.expects(name)
 }
 
 /// Its tools may not have come yet.

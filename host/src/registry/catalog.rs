@@ -10,8 +10,8 @@ use crate::contract::descriptor::ToolDescriptor;
 /// Why a plugin can't stand beside the others.
 pub type CatalogError = NameError;
 
-/// The plugins of a host. Complete when it is handed on; never changes then.
-#[derive(Debug, Default)]
+/// The plugins of a host. Never changes once it is handed on; a plugin that comes later makes another.
+#[derive(Debug, Clone, Default)]
 pub struct Catalog {
     plugins: Vec<Arc<LoadedPlugin>>,
     tools: Vec<LoadedTool>,

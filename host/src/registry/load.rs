@@ -2,13 +2,14 @@
 //!
 //! Runs none of its code. What is wrong with one function leaves the others alone.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use belljar_metadata::PluginMetadata;
 
+use super::code_making::{CodeMaking, Made, OnCompile};
 use super::code_store::CodeStore;
+use super::content::PluginContent;
 use super::names::{NameError, plugin_name};
 use super::tools::Making;
 use super::words::{lies, need, path_of};
@@ -17,18 +18,16 @@ use crate::contract::escape::clipped_line;
 use crate::contract::grants::{Granted, ToolGrants};
 use crate::contract::ids::{Digest, PluginName};
 use crate::contract::limits::{LimitKind, Limits};
-use crate::sandbox::{
-    Compiled, ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool,
-};
+use crate::sandbox::{ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool};
 
 /// componentize-py exports an instance of this name, which belongs to its runtime.
 pub(super) const TOOLCHAIN_INTERFACE: &str = "exports";
 
 /// What is to be loaded, and what it is given.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PluginFile {
     /// The component.
-    pub bytes: Cow<'static, [u8]>,
+    pub content: PluginContent,
     /// The file's name without its ending: the last resort for a name.
     pub stem: String,
     /// The operator's name for it, which wins.
@@ -60,6 +59,9 @@ pub struct ToolSettings {
 /// Why a plugin isn't loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// Its file.
+    #[error("it can't be read: {0}")]
+    Read(#[from] std::io::Error),
     /// Its bytes.
     #[error(transparent)]
     Component(#[from] ComponentError),
@@ -132,13 +134,18 @@ pub struct LoadedPlugin {
 #[derive(Debug, Clone)]
 pub struct Loader {
     sandbox: Sandbox,
-    code_store: Option<CodeStore>,
+    making: CodeMaking,
 }
 
 impl Loader {
-    /// `code_store`: where compiled code is kept; `None` compiles at each start.
-    pub fn new(sandbox: Sandbox, code_store: Option<CodeStore>) -> Self {
-        Self { sandbox, code_store }
+    /// `code_store`: where compiled code is kept; `None` compiles at each start. `on_compile` is told
+    /// what is compiled.
+    pub fn new(
+        sandbox: Sandbox,
+        code_store: Option<CodeStore>,
+        on_compile: Option<OnCompile>,
+    ) -> Self {
+        Self { making: CodeMaking::new(sandbox.clone(), code_store, on_compile), sandbox }
     }
 
     /// Loads one plugin; `given` says what the plugin of a name may use. Takes seconds where a large
@@ -151,10 +158,46 @@ impl Loader {
         file: &PluginFile,
         given: impl FnOnce(&PluginName) -> &'g PluginGiven,
     ) -> Result<LoadedPlugin, LoadError> {
-        let digest = Digest::of(&file.bytes);
-        let compiled = Arc::new(self.compile(&file.bytes, &digest)?);
+        match self.making.kept(file)? {
+            Some(made) => self.join(file, made, given),
+            None => self.load_anew(file, given),
+        }
+    }
+
+    /// Loads one plugin if its code is kept, and compiles nothing.
+    ///
+    /// # Errors
+    /// Like [`Self::load`].
+    pub fn load_kept<'g>(
+        &self,
+        file: &PluginFile,
+        given: impl FnOnce(&PluginName) -> &'g PluginGiven,
+    ) -> Result<Option<LoadedPlugin>, LoadError> {
+        self.making.kept(file)?.map(|made| self.join(file, made, given)).transpose()
+    }
+
+    /// Loads one plugin whose code isn't kept.
+    ///
+    /// # Errors
+    /// Like [`Self::load`].
+    pub fn load_anew<'g>(
+        &self,
+        file: &PluginFile,
+        given: impl FnOnce(&PluginName) -> &'g PluginGiven,
+    ) -> Result<LoadedPlugin, LoadError> {
+        self.join(file, self.making.anew(file)?, given)
+    }
+
+    fn join<'g>(
+        &self,
+        file: &PluginFile,
+        made: Made<'_>,
+        given: impl FnOnce(&PluginName) -> &'g PluginGiven,
+    ) -> Result<LoadedPlugin, LoadError> {
+        let Made { compiled, digest, words } = made;
+        let compiled = Arc::new(compiled);
         let mut findings = Vec::new();
-        let metadata = read_metadata(&file.bytes, &mut findings);
+        let metadata = read_metadata(&words, &mut findings);
         let functions = compiled.functions();
         findings.extend(lies(&metadata, &functions));
         let identity = identify(file, &metadata, &functions, digest)?;
@@ -177,23 +220,6 @@ impl Loader {
             plugin.findings.push("it exports no function that can be a tool".to_owned());
         }
         Ok(plugin)
-    }
-
-    fn compile(&self, bytes: &[u8], digest: &Digest) -> Result<Compiled, ComponentError> {
-        let Some(store) = &self.code_store else { return self.sandbox.compile(bytes) };
-        let engine = self.sandbox.compatibility();
-        if let Some(code) = store.read(digest, &engine) {
-            match self.sandbox.load(&code) {
-                Ok(compiled) => return Ok(compiled),
-                Err(error) => tracing::warn!("kept code can't be used, compiling again: {error}"),
-            }
-        }
-        let compiled = self.sandbox.compile(bytes)?;
-        match compiled.serialize() {
-            Ok(code) => store.write(digest, &engine, &code),
-            Err(error) => tracing::warn!("compiled code wasn't kept: {error:#}"),
-        }
-        Ok(compiled)
     }
 }
 
@@ -247,6 +273,21 @@ fn identify(
         None => plugin_name(metadata.name.as_deref(), &interfaces, &file.stem)?,
     };
     Ok(PluginIdentity { name, version: metadata.version.clone(), digest })
+}
+
+/// The name that a plugin will have once it is loaded, without compiling it. `None`: it can't be
+/// told, and mostly it can't be loaded either.
+pub fn name_to_be(file: &PluginFile) -> Option<PluginName> {
+    if let Some(name) = &file.name {
+        return Some(name.clone());
+    }
+    let bytes = file.content.whole().ok()?;
+    let metadata = belljar_metadata::section::read(&bytes).ok()?.metadata.unwrap_or_default();
+    let exports = belljar_metadata::component::export_names(&bytes).ok()?;
+    // Only an interface has a package before its name.
+    let interfaces: Vec<&str> =
+        exports.iter().map(String::as_str).filter(|name| name.contains('/')).collect();
+    plugin_name(metadata.name.as_deref(), &interfaces, &file.stem).ok()
 }
 
 /// What the plugin and all its functions say they want, each once.

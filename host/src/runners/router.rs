@@ -69,7 +69,8 @@ impl ToolRunner for Router {
         };
         let mut end = self.sandbox.run(&found.sandboxed, attempt).await;
         if !end.missing_grants.is_empty() {
-            let plugin = self.tools.catalog().plugin(tool.plugin.as_str());
+            let catalog = self.tools.catalog();
+            let plugin = catalog.plugin(tool.plugin.as_str());
             let plugins = plugin.map_or(&[][..], |plugin| &plugin.needs);
             explain(&mut end.missing_grants, &found.descriptor.needs, plugins);
         }

@@ -4,7 +4,7 @@
 //! Runs nothing. A call that found its tool keeps it, whatever goes meanwhile; its runner says
 //! whether it can still be run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -14,7 +14,7 @@ use crate::contract::arguments::ArgumentCheck;
 use crate::contract::ids::{PluginName, ToolId};
 use crate::engine::ports::{FoundTool, ToolListing, ToolRunner};
 use crate::events::{EventBus, EventKind};
-use crate::registry::{Catalog, LoadedTool, NameError, Names};
+use crate::registry::{Catalog, LoadedPlugin, LoadedTool, NameError, Names};
 
 /// Tools of one source outside the catalog, in one piece: they come and go together.
 #[derive(Clone)]
@@ -43,10 +43,12 @@ pub(super) enum Place {
 /// The tools. Read on every call without a lock; a change replaces the whole.
 #[derive(Debug)]
 pub struct Tools {
-    catalog: Arc<Catalog>,
+    catalog: ArcSwap<Catalog>,
     now: ArcSwap<Now>,
     /// The sources, and the right to change them.
     outside: Mutex<BTreeMap<PluginName, OutsideTools>>,
+    /// Plugins that are still being loaded.
+    expected: Mutex<BTreeSet<PluginName>>,
     revision: watch::Sender<u64>,
     bus: EventBus,
 }
@@ -70,9 +72,10 @@ impl Tools {
     pub fn new(catalog: Arc<Catalog>, bus: EventBus) -> Self {
         let now = Now::new(&catalog, &BTreeMap::new());
         Self {
-            catalog,
+            catalog: ArcSwap::new(catalog),
             now: ArcSwap::from_pointee(now),
             outside: Mutex::default(),
+            expected: Mutex::default(),
             revision: watch::Sender::new(0),
             bus,
         }
@@ -84,7 +87,7 @@ impl Tools {
     /// A name that is reserved, taken or confusable; then what it had stays.
     pub fn put(&self, source: &PluginName, tools: OutsideTools) -> Result<(), NameError> {
         let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut names = self.catalog.names().clone();
+        let mut names = self.catalog.load().names().clone();
         take_all(&mut names, outside.iter().filter(|(name, _)| *name != source))?;
         take(&mut names, source, &tools)?;
         outside.insert(source.clone(), tools);
@@ -104,7 +107,7 @@ impl Tools {
         reserved: &[PluginName],
     ) -> Result<(), NameError> {
         let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut names = self.catalog.names().clone();
+        let mut names = self.catalog.load().names().clone();
         take_all(&mut names, outside.iter())?;
         for name in reserved {
             // One that is in use, or looks like one, holds its place already.
@@ -135,12 +138,33 @@ impl Tools {
     /// A wire name that a tool has; then none of them is added.
     pub fn put_own(&self, source: &PluginName, tools: OutsideTools) -> Result<(), NameError> {
         let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut names = self.catalog.names().clone();
+        let mut names = self.catalog.load().names().clone();
         for tool in outside.values().flat_map(|it| &it.tools).chain(&tools.tools) {
             names.take_wire(&tool.descriptor.wire_name, &tool.descriptor.id)?;
         }
         outside.insert(source.clone(), tools);
         self.renew(source, &outside);
+        Ok(())
+    }
+
+    /// Says which plugins are still being loaded.
+    pub fn expect(&self, plugins: impl IntoIterator<Item = PluginName>) {
+        let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        *expected = plugins.into_iter().collect();
+    }
+
+    /// Adds a plugin that came to be loaded after the others.
+    ///
+    /// # Errors
+    /// A name that is reserved, taken or confusable; then nothing has changed.
+    pub fn put_plugin(&self, plugin: LoadedPlugin) -> Result<(), NameError> {
+        let outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let source = plugin.identity.name.clone();
+        let mut catalog = Catalog::clone(&self.catalog.load());
+        catalog.add(plugin)?;
+        take_all(&mut catalog.names().clone(), outside.iter())?;
+        self.catalog.store(Arc::new(catalog));
+        self.renew(&source, &outside);
         Ok(())
     }
 
@@ -155,23 +179,19 @@ impl Tools {
     }
 
     fn renew(&self, source: &PluginName, outside: &BTreeMap<PluginName, OutsideTools>) {
-        self.now.store(Arc::new(Now::new(&self.catalog, outside)));
+        self.now.store(Arc::new(Now::new(&self.catalog.load(), outside)));
         self.revision.send_modify(|revision| *revision += 1);
         self.bus.publish(None, || EventKind::ToolsChanged {
             source: source.clone(),
-            tools: outside
-                .get(source)
-                .into_iter()
-                .flat_map(|it| &it.tools)
-                // Everybody may watch; what exists for one caller is that caller's to know.
-                .filter(|tool| tool.owner.is_none())
-                .map(|tool| tool.descriptor.id.clone())
-                .collect(),
+            tools: match outside.get(source) {
+                Some(it) => its_ids(it),
+                None => self.now.load().ids_of(source),
+            },
         });
     }
 
-    pub(super) fn catalog(&self) -> &Catalog {
-        &self.catalog
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.load_full()
     }
 
     /// Who runs the tool of exactly this id.
@@ -179,6 +199,12 @@ impl Tools {
         let now = self.now.load();
         now.by_name.get(&id.to_string()).and_then(|index| now.places.get(*index)).cloned()
     }
+}
+
+/// Everybody may watch; what exists for one caller is that caller's to know.
+fn its_ids(source: &OutsideTools) -> Vec<ToolId> {
+    let everybodys = source.tools.iter().filter(|tool| tool.owner.is_none());
+    everybodys.map(|tool| tool.descriptor.id.clone()).collect()
 }
 
 /// Takes the names of sources that are there. The host's own have theirs from elsewhere.
@@ -219,9 +245,20 @@ impl ToolListing for Tools {
     fn revision(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
     }
+
+    fn expects(&self, plugin: &str) -> bool {
+        let expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        expected.iter().any(|name| name.as_str() == plugin)
+    }
 }
 
 impl Now {
+    /// The tools of one plugin, none where it has gone.
+    fn ids_of(&self, plugin: &PluginName) -> Vec<ToolId> {
+        let ids = self.list.iter().map(|tool| &tool.descriptor.id);
+        ids.filter(|id| id.plugin == *plugin).cloned().collect()
+    }
+
     fn new(catalog: &Catalog, outside: &BTreeMap<PluginName, OutsideTools>) -> Self {
         let loaded = catalog.tools().map(|tool| {
             let found = FoundTool {

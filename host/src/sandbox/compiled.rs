@@ -10,6 +10,7 @@ use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
 use super::capability::link::LINKED;
+use super::compiling::{CapsError, CompilingError};
 use super::engine::SandboxEngine;
 use super::permits::Permits;
 use super::state::HostState;
@@ -44,6 +45,12 @@ pub enum ComponentError {
          WASI 0.2"
     )]
     Async,
+    /// Too much to compile.
+    #[error(transparent)]
+    Caps(#[from] CapsError),
+    /// The compiler.
+    #[error(transparent)]
+    Compiling(#[from] CompilingError),
     /// Imports what nobody knows.
     #[error("it imports what belljar doesn't provide: {0}")]
     UnknownImports(String),
@@ -67,6 +74,8 @@ pub struct Compiled {
     pub(crate) pre: InstancePre<HostState>,
     pub(crate) calls: Arc<Semaphore>,
     imports: Vec<String>,
+    /// The file its code is mapped from, whose lock says that it is in use.
+    _file: Option<std::fs::File>,
 }
 
 impl std::fmt::Debug for Compiled {
@@ -75,30 +84,28 @@ impl std::fmt::Debug for Compiled {
     }
 }
 
-/// Compiles `bytes`, after cheap checks that give better words than a compiler's.
-///
-/// # Errors
-/// Bytes that are no component this engine takes.
-pub(crate) fn compile(engine: &SandboxEngine, bytes: &[u8]) -> Result<Component, ComponentError> {
-    if bytes.len() > COMPONENT_MAX_LEN {
-        return Err(ComponentError::TooLarge(bytes.len()));
-    }
-    if wasmparser::Parser::is_core_wasm(bytes) {
-        return Err(ComponentError::CoreModule);
-    }
-    if !wasmparser::Parser::is_component(bytes) {
-        return Err(ComponentError::NotWasm);
-    }
-    Component::from_binary(engine.wasmtime(), bytes).map_err(|error| {
-        if needs_async(bytes) {
-            return ComponentError::Async;
+/// Compiled code that this process may run. Whoever makes one vouches for it.
+#[derive(Debug)]
+pub(crate) enum Code<'a> {
+    /// A file that was checked, and stays open: it is mapped, and marked as in use as long as what
+    /// was loaded from it is there. Behind the code may stand other bytes.
+    File(std::fs::File),
+    /// What the compiler just made.
+    Bytes(&'a [u8]),
+}
+
+impl Code<'_> {
+    /// The file, where there is one.
+    pub(super) fn file(self) -> Option<std::fs::File> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Bytes(_) => None,
         }
-        ComponentError::Invalid(shown(&format!("{error:#}")))
-    })
+    }
 }
 
 /// Whether a component is valid with component-model async and not without.
-fn needs_async(bytes: &[u8]) -> bool {
+pub(super) fn needs_async(bytes: &[u8]) -> bool {
     let of_async = WasmFeatures::CM_ASYNC
         | WasmFeatures::CM_ASYNC_STACKFUL
         | WasmFeatures::CM_MORE_ASYNC_BUILTINS
@@ -108,7 +115,7 @@ fn needs_async(bytes: &[u8]) -> bool {
     is_valid(WasmFeatures::all()) && !is_valid(WasmFeatures::all().difference(of_async))
 }
 
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     escape::clipped_line(text, 300)
 }
 
@@ -121,6 +128,7 @@ impl Compiled {
         engine: &SandboxEngine,
         linker: &Linker<HostState>,
         component: &Component,
+        file: Option<std::fs::File>,
     ) -> Result<Self, ComponentError> {
         let ty = component.component_type();
         let imports: Vec<String> =
@@ -134,7 +142,7 @@ impl Compiled {
         if let Err(error) = component.initialize_copy_on_write_image() {
             tracing::debug!("no copy-on-write image: {error:#}");
         }
-        Ok(Self { pre, calls: Permits::for_plugin(), imports })
+        Ok(Self { pre, calls: Permits::for_plugin(), imports, _file: file })
     }
 
     /// The imports, as the component names them.
@@ -176,14 +184,6 @@ impl Compiled {
     pub(crate) fn imports_rich_output(&self) -> bool {
         let component = self.pre.component();
         super::codec::imports_rich_output(&component.component_type(), component.engine())
-    }
-
-    /// The compiled code, for the code store.
-    ///
-    /// # Errors
-    /// Where the engine can't write it out.
-    pub(crate) fn serialize(&self) -> wasmtime::Result<Vec<u8>> {
-        self.pre.component().serialize()
     }
 }
 

@@ -77,22 +77,50 @@ impl SandboxEngine {
     pub(crate) fn instances_in_use(&self) -> Option<u64> {
         self.engine.pooling_allocator_metrics().map(|metrics| metrics.component_instances())
     }
-
-    /// What compiled code depends on besides the plugin: version, machine, settings.
-    pub(crate) fn compatibility(&self) -> String {
-        use std::hash::{Hash, Hasher};
-        let mut hasher = std::hash::DefaultHasher::new();
-        self.engine.precompile_compatibility_hash().hash(&mut hasher);
-        format!("{:016x}", hasher.finish())
-    }
 }
 
-/// What every engine is made with.
+/// What every engine that runs plugins is made with: it can't compile, so that no bytes of a plugin
+/// reach a compiler in the process that serves.
 pub(crate) fn config(pooled: bool) -> Config {
-    let mut config = Config::new();
+    let mut config = shared_config();
+    config.enable_compiler(false);
+    config.allocation_strategy(if pooled {
+        InstanceAllocationStrategy::Pooling(pool())
+    } else {
+        InstanceAllocationStrategy::OnDemand
+    });
+    config
+}
+
+/// What an engine that only compiles is made with. A pool couldn't start under a bound on address
+/// space, and code is the same with and without one.
+pub(crate) fn compiling_config() -> Config {
+    let mut config = shared_config();
+    with_compiler(&mut config);
+    config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
+    config
+}
+
+/// What an engine that both compiles and runs is made with: for measuring against it.
+pub(crate) fn whole_config() -> Config {
+    let mut config = shared_config();
+    with_compiler(&mut config);
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+    config
+}
+
+fn with_compiler(config: &mut Config) {
     config
         .strategy(wasmtime::Strategy::Cranelift)
         .cranelift_opt_level(wasmtime::OptLevel::Speed)
+        // So that the same arguments give the same bits on every machine.
+        .cranelift_nan_canonicalization(true);
+}
+
+/// What code and the engine that runs it must agree about.
+fn shared_config() -> Config {
+    let mut config = Config::new();
+    config
         // Both bounds on every call: fuel is a deterministic budget, epochs are the wall clock.
         .consume_fuel(true)
         .epoch_interruption(true)
@@ -101,15 +129,8 @@ pub(crate) fn config(pooled: bool) -> Config {
         // Unwind tables would be registered for each plugin and aren't needed for wasm backtraces.
         .native_unwind_info(false)
         // DWARF is written by the plugin's author; parsing it is surface without a use here.
-        .wasm_backtrace_details(wasmtime::WasmBacktraceDetails::Disable)
-        // So that the same arguments give the same bits on every machine.
-        .cranelift_nan_canonicalization(true);
+        .wasm_backtrace_details(wasmtime::WasmBacktraceDetails::Disable);
     refuse_surface(&mut config);
-    config.allocation_strategy(if pooled {
-        InstanceAllocationStrategy::Pooling(pool())
-    } else {
-        InstanceAllocationStrategy::OnDemand
-    });
     config
 }
 
@@ -165,9 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn compatibility_is_the_same_for_the_same_settings() {
+    fn the_engine_that_runs_plugins_cannot_compile() {
         let engine = SandboxEngine::try_new().unwrap();
-        assert_eq!(engine.compatibility(), SandboxEngine::try_new().unwrap().compatibility());
-        assert_eq!(engine.compatibility().len(), 16);
+        let component = wat::parse_str("(component)").unwrap();
+        let refused = engine.wasmtime().precompile_component(&component);
+        assert!(refused.is_err());
+        Engine::new(&compiling_config()).unwrap().precompile_component(&component).unwrap();
     }
 }

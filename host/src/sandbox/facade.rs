@@ -1,5 +1,7 @@
 //! The sandbox as the rest of the host sees it.
 
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 
 use wasmtime::component::{Component, Linker};
@@ -7,7 +9,8 @@ use wasmtime::component::{Component, Linker};
 use super::call::{self, SandboxedTool};
 use super::capability::files::{FolderError, Folders};
 use super::capability::link;
-use super::compiled::{self, Compiled, ComponentError};
+use super::compiled::{Code, Compiled, ComponentError};
+use super::compiling::{CompileIn, Compiling};
 use super::engine::{EngineError, SandboxEngine};
 use super::permits::Permits;
 use super::reaper::Reaper;
@@ -22,6 +25,7 @@ pub struct Sandbox(Arc<Shared>);
 
 struct Shared {
     engine: SandboxEngine,
+    compiling: Compiling,
     linker: Linker<HostState>,
     permits: Permits,
     reaper: Reaper,
@@ -37,20 +41,29 @@ impl std::fmt::Debug for Sandbox {
 pub type OpenError = FolderError;
 
 impl Sandbox {
-    /// Starts the engine.
+    /// Starts the engine, and compiles plugins in this process.
     ///
     /// # Errors
     /// Where wasm can't run on this machine.
     pub fn try_new() -> Result<Self, EngineError> {
-        let engine = SandboxEngine::try_new()?;
-        let linker = link::linker(engine.wasmtime()).map_err(EngineError::from)?;
-        let (permits, reaper) = (Permits::default(), Reaper::default());
-        Ok(Self(Arc::new(Shared { engine, linker, permits, reaper })))
+        Self::compiling_in(CompileIn::ThisProcess)
     }
 
-    /// The settings every engine here is made with: for measuring what is spent on top of them.
+    /// Starts the engine.
+    ///
+    /// # Errors
+    /// Where wasm can't run on this machine.
+    pub fn compiling_in(place: CompileIn) -> Result<Self, EngineError> {
+        let engine = SandboxEngine::try_new()?;
+        let compiling = Compiling::try_new(place)?;
+        let linker = link::linker(engine.wasmtime()).map_err(EngineError::from)?;
+        let (permits, reaper) = (Permits::default(), Reaper::default());
+        Ok(Self(Arc::new(Shared { engine, compiling, linker, permits, reaper })))
+    }
+
+    /// The settings of the engine here, with a compiler: for measuring what is spent on top of them.
     pub fn engine_config() -> wasmtime::Config {
-        super::engine::config(true)
+        super::engine::whole_config()
     }
 
     /// Checks, compiles and links a plugin. Takes seconds for a large one: not for an async thread.
@@ -58,27 +71,45 @@ impl Sandbox {
     /// # Errors
     /// Bytes that are no component this engine takes.
     pub fn compile(&self, bytes: &[u8]) -> Result<Compiled, ComponentError> {
-        let component = compiled::compile(&self.0.engine, bytes)?;
-        Compiled::link(&self.0.engine, &self.0.linker, &component)
+        self.load(Code::Bytes(&self.code_of(bytes)?))
     }
 
-    /// Links code that [`Compiled::serialize`] wrote on this machine.
+    /// Checks and compiles a plugin, without linking it.
+    ///
+    /// # Errors
+    /// Bytes that are no component this engine takes.
+    pub(crate) fn code_of(&self, bytes: &[u8]) -> Result<Vec<u8>, ComponentError> {
+        self.0.compiling.compile(bytes)
+    }
+
+    /// Links code that [`Self::code_of`] made.
     ///
     /// # Errors
     /// Code of another version, machine or setting; the caller compiles again.
     #[expect(unsafe_code, reason = "loading our own compiled code has no safe form in wasmtime")]
-    pub(crate) fn load(&self, code: &[u8]) -> Result<Compiled, ComponentError> {
-        let invalid = |error: wasmtime::Error| ComponentError::Invalid(format!("{error:#}"));
-        // SAFETY: arbitrary bytes here would be arbitrary native code. `registry::code_store` is
-        // the one caller; it hands over only what this engine wrote itself, from a folder that
-        // belongs to this user and that nobody else can open (mode 0700, checked at each use).
-        let component = unsafe { Component::deserialize(self.0.engine.wasmtime(), code) };
-        Compiled::link(&self.0.engine, &self.0.linker, &component.map_err(invalid)?)
+    pub(crate) fn load(&self, code: Code<'_>) -> Result<Compiled, ComponentError> {
+        let engine = self.0.engine.wasmtime();
+        let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
+        // SAFETY: arbitrary bytes here would be arbitrary native code. A `Code` is made in two
+        // places. `code_of` above, by `compile` and `registry::load`: what this build's compiler
+        // answered just now, over a pipe of our own. `registry::code_store`: a file of this user,
+        // in a folder that nobody else can open, whose keyed MAC it checked through the descriptor
+        // that is handed over; the path below names that descriptor's file and no other. Entries
+        // are replaced by rename and never written in place, so the mapping doesn't change; whoever
+        // could change it all the same is this user, who can run code anyway.
+        let component = unsafe {
+            match &code {
+                Code::Bytes(bytes) => Component::deserialize(engine, bytes),
+                Code::File(file) => Component::deserialize_file(engine, path(file)),
+            }
+        };
+        let component = component.map_err(|error| ComponentError::Invalid(format!("{error:#}")))?;
+        Compiled::link(&self.0.engine, &self.0.linker, &component, code.file())
     }
 
-    /// What compiled code depends on besides the plugin's bytes.
-    pub fn compatibility(&self) -> String {
-        self.0.engine.compatibility()
+    /// What compiled code depends on besides the plugin's bytes: 16 hex digits.
+    pub fn compatibility(&self) -> &str {
+        self.0.compiling.compatibility()
     }
 
     /// Opens what a plugin was granted; its tools share what was opened.

@@ -9,6 +9,7 @@ mod classify;
 pub mod codec;
 mod command;
 mod compiled;
+mod compiling;
 mod engine;
 mod entry;
 mod facade;
@@ -24,7 +25,9 @@ mod ticker;
 
 pub use call::SandboxedTool;
 pub use capability::files::refuse_processes;
+pub(crate) use compiled::Code;
 pub use compiled::{COMPONENT_MAX_LEN, Compiled, ComponentError, ExportedFunction};
+pub use compiling::{CapsError, CompileIn, CompilingError, compile_alone};
 pub use engine::EngineError;
 pub use entry::Entry;
 pub use facade::{OpenError, Sandbox};

@@ -67,7 +67,7 @@ pub(crate) struct Section<'a> {
 }
 
 /// The header that every component starts with: magic, version 13, layer 1.
-const HEADER_BYTES: usize = 8;
+pub(crate) const HEADER_BYTES: usize = 8;
 
 /// Calls `visit` for each section of the component and of all that is nested in it, in file order.
 pub(crate) fn each_section<'a>(

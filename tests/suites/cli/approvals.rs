@@ -120,7 +120,7 @@ fn where_nothing_was_ever_asked_that_is_said_plainly_and_nothing_is_made() {
     }
     let all = place.run(["approvals", "approve", "--all"]).ends_with(0);
     assert_eq!(all.stdout, "nothing waits for an answer\n");
-    assert!(!place.path().join("state").exists());
+    assert!(!place.database().exists());
     let mut homeless = Command::new(env!("CARGO_BIN_EXE_belljar"));
     settled(&mut homeless);
     homeless.env_remove("HOME").env_remove("XDG_STATE_HOME").args(["approvals", "list"]);

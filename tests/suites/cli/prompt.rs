@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use serde_json::{Value, json};
 
-use crate::suites::harness::{Ran, settled};
+use crate::suites::harness::{Ran, own_state, settled};
 
 /// How every question ends, and what comes behind it on the terminal.
 const QUESTION: &str = "[n]: ";
@@ -82,7 +82,8 @@ impl Prompted {
 fn command(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_belljar"));
     settled(&mut command);
-    command.env("XDG_STATE_HOME", home.join("state")).env("TERM", "xterm-256color");
+    own_state(&mut command, &home.join("state"));
+    command.env("TERM", "xterm-256color");
     command.current_dir(home).args(args);
     command
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::suites::harness::{Ran, settled};
+use crate::suites::harness::{Ran, own_state, settled};
 
 /// Where the configuration is: beside the folder that tools may write in.
 const CONFIG: &str = "config/belljar.toml";
@@ -15,7 +15,8 @@ const CONFIG: &str = "config/belljar.toml";
 fn command(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_belljar"));
     settled(&mut command);
-    command.env("XDG_STATE_HOME", home.join("state")).current_dir(home).args(args);
+    own_state(&mut command, &home.join("state"));
+    command.current_dir(home).args(args);
     command.args(["--config", CONFIG]);
     command
 }

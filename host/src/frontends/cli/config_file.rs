@@ -11,7 +11,7 @@ use serde_json::json;
 use super::error::{CliError, shown};
 use super::exit::Exit;
 use super::show::{indented, print, print_json_pretty, tell};
-use super::start::{code_folder, configuration, looking};
+use super::start::{configuration, looking, plain};
 use crate::app::{self, PluginError, Setup, StartError};
 use crate::config::{Config, ConfigError, Finding, Origin, Problems};
 
@@ -99,12 +99,7 @@ fn check(args: &CheckArgs, option: Option<PathBuf>) -> Result<Exit, CliError> {
 /// configuration, and only leaves a part unchecked.
 pub(super) fn judged(config: &Config) -> Result<Vec<Finding>, StartError> {
     app::check(config)?;
-    let started = app::start(&Setup {
-        config: config.clone(),
-        builtins: true,
-        code_folder: code_folder(),
-        ..Setup::default()
-    });
+    let started = app::start(&Setup { config: config.clone(), builtins: true, ..plain() });
     match started {
         Ok(app) => {
             let left_out = |failed: &app::Failed| Finding {

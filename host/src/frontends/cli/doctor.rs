@@ -13,7 +13,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::gaps::{GAPS, Gap, WASMTIME};
 use super::show::{print, print_json_pretty};
-use super::start::{code_folder, configuration};
+use super::start::{configuration, plain};
 use crate::Host;
 use crate::app::{self, App, Setup, StartError};
 use crate::config::Config;
@@ -21,6 +21,7 @@ use crate::contract::escape::clipped_line;
 use crate::contract::ids::CallId;
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
 use crate::contract::outcome::Outcome;
+use crate::registry::KeptCode;
 
 /// Mappings that Linux gives a process unless told otherwise. Each sandbox takes a handful.
 const MAP_COUNT_DEFAULT: u64 = 65_530;
@@ -76,7 +77,7 @@ pub(super) async fn run(args: DoctorArgs, config: Option<PathBuf>) -> Result<Exi
 }
 
 async fn check_all() -> Vec<Check> {
-    let setup = |builtins| Setup { builtins, code_folder: code_folder(), ..Setup::default() };
+    let setup = |builtins| Setup { builtins, ..plain() };
     let began = Instant::now();
     let mut checks = match app::start(&setup(true)) {
         Ok(app) => {
@@ -141,7 +142,7 @@ fn check_configuration(config: &Config, file: String) -> Check {
 async fn kept(config: Config) -> Result<(), String> {
     // What is wrong with plugins is told of the configuration.
     let config = Config { plugins: Vec::new(), ..config };
-    let setup = Setup { config, code_folder: code_folder(), ..Setup::default() };
+    let setup = Setup { config, ..plain() };
     let host = app::start(&setup).map_err(|error| error.to_string())?.host;
     let remembered = host.approvals().remembered_list().map(drop);
     let closed = host.close().await;
@@ -163,15 +164,27 @@ fn check_engine(app: &App) -> Check {
 }
 
 fn check_code_folder(app: &App) -> Check {
-    match (&app.code_store_problem, code_folder()) {
+    let folder = plain().code_folder.map(|folder| clipped_line(&folder.to_string_lossy(), 300));
+    code_folder(app.code_store_problem.as_deref(), folder, app.kept_code)
+}
+
+fn code_folder(problem: Option<&str>, folder: Option<String>, kept: Option<KeptCode>) -> Check {
+    let name = "code folder";
+    let refused = kept.map_or(0, |kept| kept.refused);
+    match (problem, folder) {
         (Some(problem), _) => {
-            check("code folder", State::Hint, format!("not used, each start compiles: {problem}"))
+            check(name, State::Hint, format!("not used, each start compiles: {problem}"))
         }
-        (None, Some(folder)) => {
-            check("code folder", State::Ok, clipped_line(&folder.to_string_lossy(), 300))
+        (None, Some(folder)) if refused > 0 => {
+            let noun = if refused == 1 { "entry was" } else { "entries were" };
+            let found = format!(
+                "{folder}; {refused} {noun} damaged, or kept by another key, and compiled anew"
+            );
+            check(name, State::Hint, found)
         }
+        (None, Some(folder)) => check(name, State::Ok, folder),
         (None, None) => check(
-            "code folder",
+            name,
             State::Hint,
             "none, each start compiles: neither XDG_CACHE_HOME nor HOME is an absolute path",
         ),
@@ -287,6 +300,18 @@ mod tests {
         assert_eq!(check_open_files(Some(1024)).state, State::Hint);
         assert_eq!(check_open_files(Some(OPEN_FILES_ENOUGH)).state, State::Ok);
         assert_eq!(check_open_files(None).state, State::Ok);
+    }
+
+    #[test]
+    fn kept_code_that_was_refused_is_a_hint_and_counted() {
+        let folder = || Some("/code".to_owned());
+        let seen = |refused| Some(KeptCode { used: 1, refused });
+        assert_eq!(code_folder(None, folder(), seen(0)).state, State::Ok);
+        let refused = code_folder(None, folder(), seen(2));
+        assert_eq!(refused.state, State::Hint);
+        assert!(refused.found.contains("2 entries were damaged"), "{}", refused.found);
+        assert_eq!(code_folder(Some("its key"), folder(), None).state, State::Hint);
+        assert_eq!(code_folder(None, None, None).state, State::Hint);
     }
 
     #[test]

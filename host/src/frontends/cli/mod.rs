@@ -13,6 +13,7 @@ mod audit;
 mod batch;
 mod call;
 mod caller;
+mod compiling;
 mod config_file;
 mod doctor;
 mod error;

@@ -19,7 +19,7 @@ use super::exit::Exit;
 use super::show::tell;
 use super::start::{configuration, leave_servers, limits, setup, start, start_servers};
 use crate::Host;
-use crate::app::Setup;
+use crate::app::{App, Setup};
 use asked::tell_of_requests;
 use narrow::narrowed;
 use stopping::Signals;
@@ -27,6 +27,9 @@ use way::Way;
 
 /// How long the end of the audit log is waited for, while another process may be writing to it.
 const LOG_WAIT: Duration = Duration::from_secs(10);
+/// Plugins from this length on don't hold up the others while they are compiled. Smaller ones take
+/// less than a second, and a client that lists tools once, at its start, should find them.
+const LATER_MIN_LEN: u64 = 1 << 20;
 /// What a frontend gets beyond the time of its calls, to tell their ends.
 const TELLING: Duration = Duration::from_secs(6);
 
@@ -38,13 +41,15 @@ pub(super) async fn run(args: ServeArgs, config: Option<PathBuf>) -> Result<Exit
     // Before the plugins are loaded: that an address is taken shows at once.
     let way = Way::open(&args, &config).await?;
     let setup = setup(config.clone(), args.plugins, args.grants, limits);
-    let app = start(&Setup { own_tools: true, ..setup })?;
+    let compile_later = Some(LATER_MIN_LEN);
+    let mut app = start(&Setup { own_tools: true, compile_later, ..setup })?;
     let mut signals = Signals::watch()?;
     // Their tools appear as they answer; whoever serves doesn't wait for them.
     start_servers(&app);
     let _telling = tell_of_requests(app.host.approvals());
     let shutdown = CancellationToken::new();
     let serving = way.serve(&app, config, shutdown.clone())?;
+    compile_the_rest(&mut app)?;
     let ended = until_ended(serving, &mut signals, &shutdown, drain).await;
     let closed = match ended {
         Ended::AtOnce => return Ok(Exit::Interrupted),
@@ -58,6 +63,15 @@ pub(super) async fn run(args: ServeArgs, config: Option<PathBuf>) -> Result<Exit
         (Closed::AtOnce, _) => Ok(Exit::Interrupted),
         (Closed::Done, result) => result.map(|()| Exit::Success),
     }
+}
+
+/// Begins to compile what isn't kept; callers are told of its tools as they appear.
+fn compile_the_rest(app: &mut App) -> Result<(), CliError> {
+    let Some(later) = app.later.take() else { return Ok(()) };
+    let count = later.count();
+    let noun = if count == 1 { "1 plugin has" } else { &format!("{count} plugins have") };
+    tell(&format!("note: {noun} to be compiled first, and will be there when that is done"));
+    later.start().map_err(|error| CliError::Machine(format!("nothing can be compiled: {error}")))
 }
 
 /// How serving ended.

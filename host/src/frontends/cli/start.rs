@@ -5,9 +5,10 @@
 use std::path::PathBuf;
 
 use super::args::{GrantArgs, LimitArgs, PluginArgs};
+use super::compiling::Compiling;
 use super::error::CliError;
 use super::show::tell;
-use crate::app::{self, App, Setup, audit_folder};
+use crate::app::{self, App, CompileIn, Setup, audit_folder};
 use crate::config::{self, Config, Sources, Surroundings};
 use crate::contract::limits::{LimitKind, Limits};
 use crate::events::Redactor;
@@ -59,14 +60,26 @@ pub(super) fn setup(
         dirs: grants.dirs,
         env: grants.env,
         limits,
+        ..plain()
+    }
+}
+
+/// Nothing but how code is kept and made, which is the same for every command.
+pub(super) fn plain() -> Setup {
+    Setup {
         code_folder: code_folder(),
+        code_key: code_key(),
+        compile_in: compile_in(),
         ..Setup::default()
     }
 }
 
 /// Starts the host and says which plugins were left out.
 pub(super) fn start(setup: &Setup) -> Result<App, CliError> {
-    let app = app::start(setup).map_err(Box::new)?;
+    let compiling = Compiling::default();
+    let setup = Setup { on_compile: Some(compiling.on_compile()), ..setup.clone() };
+    let app = app::start(&setup).map_err(Box::new)?;
+    drop(compiling);
     for failed in &app.failed {
         tell(&format!("warning: left out the plugin `{}`: {}", failed.path, failed.error));
     }
@@ -153,6 +166,20 @@ pub(super) fn code_folder() -> Option<PathBuf> {
     let cache = folder("XDG_CACHE_HOME").filter(|path| path.is_absolute());
     let home = || folder("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".cache"));
     Some(cache.or_else(home)?.join("belljar/code"))
+}
+
+/// Where the key of compiled code is: with the user's state, whatever a configuration says of state,
+/// since all configurations of a user share one folder of code.
+fn code_key() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from);
+    let state = folder("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let home = || folder("HOME").filter(|path| path.is_absolute());
+    Some(state.or_else(|| Some(home()?.join(".local/state")))?.join("belljar/code.key"))
+}
+
+/// This very program, also where its file was replaced since it was started.
+fn compile_in() -> CompileIn {
+    CompileIn::Child("/proc/self/exe".into())
 }
 
 #[cfg(test)]

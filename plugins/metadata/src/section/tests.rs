@@ -287,3 +287,38 @@ proptest! {
         drop(read(&append(component(&[]), text.as_bytes())));
     }
 }
+
+#[test]
+fn an_excerpt_reads_the_same_and_holds_nothing_else() {
+    let good = json!({ "name": "a-plugin", "description": "Words." }).to_string();
+    let code = "(core module (func) (data \"long\"))";
+    let inner = format!("(core module {})", custom(good.as_bytes()));
+    let cases = [
+        String::new(),
+        custom(good.as_bytes()),
+        custom(b"no JSON"),
+        format!("{} {}", custom(good.as_bytes()), custom(b"two")),
+        format!("{inner} (component {inner}) {}", custom(good.as_bytes())),
+        format!("(@custom \"name\" \"x\") {inner}"),
+    ];
+    for sections in cases {
+        let whole = wat::parse_str(format!("(component {code} {sections})")).unwrap();
+        let kept = excerpt(&whole).unwrap();
+        assert_eq!(read(&kept).unwrap(), read(&whole).unwrap(), "{sections}");
+        assert!(!kept.windows(4).any(|bytes| bytes == b"long"), "{sections}");
+        assert_eq!(excerpt(&kept).unwrap(), kept);
+    }
+}
+
+#[test]
+fn an_excerpt_is_bounded_and_one_of_what_cannot_be_read_is_none() {
+    let long = vec![b' '; EXCERPT_BYTES];
+    assert_eq!(excerpt(&component(&[&long])), None);
+    assert!(excerpt(&component(&[&long[..limits::SECTION_BYTES]])).is_some());
+    let nested = format!("(core module {})", custom(b"").repeat(EXCERPT_BYTES / 10));
+    assert_eq!(excerpt(&wat::parse_str(format!("(component {nested})")).unwrap()), None);
+    let whole = component(&[b"{}"]);
+    assert_eq!(excerpt(&whole[..whole.len() - 1]), None);
+    assert_eq!(excerpt(b""), None);
+    assert_eq!(excerpt(&wat::parse_str("(module)").unwrap()), None);
+}

@@ -1,0 +1,124 @@
+use super::super::{App, PluginSource, Setup, start};
+use crate::contract::invocation::{PermissionLevel, ToolInvocation};
+use crate::engine::ports::ToolListing as _;
+use crate::events::Seen;
+
+/// A folder with plugins, each with one tool that answers with a number, and a store of code.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(plugins: &[(&str, &str)]) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("plugins")).unwrap();
+        for (stem, text) in plugins {
+            let bytes = wat::parse_str(text).unwrap();
+            std::fs::write(place.path().join(format!("plugins/{stem}.wasm")), bytes).unwrap();
+        }
+        Self(place)
+    }
+
+    fn setup(&self) -> Setup {
+        let plugins = vec![PluginSource { name: None, path: self.0.path().join("plugins") }];
+        let code_folder = Some(self.0.path().join("code"));
+        Setup { plugins, code_folder, compile_later: Some(0), ..Setup::default() }
+    }
+
+    fn start(&self) -> App {
+        start(&self.setup()).unwrap()
+    }
+}
+
+fn answering(number: u32) -> String {
+    format!(
+        "(component
+            (core module $m (func (export \"f\") (result i32) (i32.const {number})))
+            (core instance $i (instantiate $m))
+            (func (export \"get\") (result u32) (canon lift (core func $i \"f\"))))"
+    )
+}
+
+fn ids(app: &App) -> Vec<String> {
+    app.tools.list().iter().map(|tool| tool.descriptor.id.to_string()).collect()
+}
+
+async fn get(app: &App, tool: &str) -> String {
+    let mut call = ToolInvocation::new("a-call".parse().unwrap(), tool, "{}");
+    call.permission_level = PermissionLevel::Full;
+    app.host.call(call).await.content
+}
+
+#[tokio::test]
+async fn the_host_starts_without_what_has_to_be_compiled_and_has_it_afterwards() {
+    let place = Place::new(&[("a", &answering(1)), ("b", &answering(2))]);
+    let mut app = place.start();
+    assert!(ids(&app).is_empty() && app.failed.is_empty());
+    let before = *app.tools.revision().borrow();
+    let later = app.later.take().unwrap();
+    assert_eq!(later.count(), 2);
+    assert!(app.host.expects("a") && !app.host.expects("c"));
+    later.load_all();
+    assert!(!app.host.expects("a"));
+    assert_eq!(ids(&app), ["a.get", "b.get"]);
+    assert_eq!((get(&app, "a.get").await, get(&app, "b.get").await), ("1".into(), "2".into()));
+    assert_eq!(*app.tools.revision().borrow(), before + 2);
+}
+
+#[test]
+fn what_is_kept_is_there_at_once() {
+    let place = Place::new(&[("a", &answering(1))]);
+    start(&Setup { compile_later: None, ..place.setup() }).unwrap();
+    let app = place.start();
+    assert!(app.later.is_none());
+    assert_eq!(ids(&app), ["a.get"]);
+}
+
+#[test]
+fn each_is_announced_and_one_that_cannot_be_loaded_is_left_out_and_told() {
+    let unlinkable = "(component (import \"acme:x/y\" (instance)))";
+    let place = Place::new(&[("a", unlinkable), ("b", &answering(2))]);
+    let mut app = place.start();
+    let mut events = app.host.events();
+    app.later.take().unwrap().load_all();
+    assert_eq!(ids(&app), ["b.get"]);
+    let mut told = String::new();
+    while let Some(Seen::Event(event)) = events.try_next() {
+        told.push_str(&format!("{event:?}\n"));
+    }
+    for word in ["PluginFailed", "acme:x/y", "PluginLoaded", "ToolsChanged"] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+}
+
+#[test]
+fn a_name_is_kept_free_for_its_plugin_until_it_is_there() {
+    let place = Place::new(&[("a", &answering(1))]);
+    let kept = Place::new(&[("a", &answering(2))]);
+    start(&Setup { compile_later: None, code_folder: place.setup().code_folder, ..kept.setup() })
+        .unwrap();
+    // The second is kept and the first isn't: the first has the name all the same.
+    let plugins = [place.setup().plugins, kept.setup().plugins].concat();
+    let mut app = start(&Setup { plugins, ..place.setup() }).unwrap();
+    assert!(ids(&app).is_empty());
+    assert!(app.failed[0].error.to_string().contains("`a`"), "{:?}", app.failed);
+    let later = app.later.take().unwrap();
+    assert_eq!(later.files[0].name.as_str(), "a");
+    later.load_all();
+    assert_eq!(ids(&app), ["a.get"]);
+}
+
+#[test]
+fn a_file_that_can_never_be_loaded_is_refused_at_the_start() {
+    let place = Place::new(&[]);
+    std::fs::write(place.0.path().join("plugins/x.wasm"), "no wasm").unwrap();
+    let app = place.start();
+    assert!(app.later.is_none());
+    assert_eq!(app.failed.len(), 1);
+}
+
+#[test]
+fn a_plugin_below_the_length_is_compiled_at_once() {
+    let place = Place::new(&[("a", &answering(1))]);
+    let app = start(&Setup { compile_later: Some(1 << 20), ..place.setup() }).unwrap();
+    assert!(app.later.is_none());
+    assert_eq!(ids(&app), ["a.get"]);
+}

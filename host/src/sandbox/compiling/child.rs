@@ -1,0 +1,184 @@
+//! Has a component compiled by a process of its own, and ends that process whatever becomes of it.
+//!
+//! Judges nothing of the component: the process says what is wrong with it.
+
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use super::super::compiled::ComponentError;
+use super::CompilingError;
+use super::wire::{HEAD_LEN, SUBCOMMAND, read};
+
+/// Address space of the process. 18 MB of Python take about a quarter; nearcore allows its own
+/// compilers as much.
+pub(super) const MEMORY_BYTES: u64 = 4 << 30;
+/// Processor time. 18 MB of Python take about ten seconds.
+pub(super) const CPU_SECONDS: u64 = 300;
+/// Time on the clock, for a process that sleeps or is starved.
+const WALL: Duration = Duration::from_secs(300);
+/// Most code that is taken, in bytes: 64 MiB of component give about 240.
+const CODE_MAX_LEN: u64 = 512 << 20;
+/// Threads that compile at once: each holds the memory of a function.
+const THREADS_MAX: usize = 8;
+/// How long the end of a process that has said all is waited for: giving back its memory takes a busy
+/// machine a while.
+const LEAVING: Duration = Duration::from_secs(60);
+
+/// Compiles in a process of its own.
+pub(super) fn compile(
+    program: &Path,
+    engine: &str,
+    bytes: &[u8],
+) -> Result<Vec<u8>, ComponentError> {
+    compile_within(program, engine, bytes, &Most { wall: WALL, code_len: CODE_MAX_LEN })
+}
+
+/// What a process may take before it is ended.
+pub(super) struct Most {
+    pub(super) wall: Duration,
+    pub(super) code_len: u64,
+}
+
+pub(super) fn compile_within(
+    program: &Path,
+    engine: &str,
+    bytes: &[u8],
+    most: &Most,
+) -> Result<Vec<u8>, ComponentError> {
+    let deadline = Instant::now() + most.wall;
+    let start = |error: std::io::Error| CompilingError::Start(error.to_string());
+    let (mut process, stdout) = Process::start(program, engine, bytes).map_err(start)?;
+    let answer = match read_until(stdout, deadline, most.code_len) {
+        Ok(answer) => answer,
+        Err(Unread::Late) => return Err(CompilingError::Wall(most.wall.as_secs()).into()),
+        Err(Unread::TooLong) => return Err(CompilingError::Code(most.code_len >> 20).into()),
+        Err(Unread::Io(error)) => return Err(CompilingError::Lost(error.to_string()).into()),
+    };
+    let status = process.ended(deadline.min(Instant::now() + LEAVING));
+    match status {
+        Some(status) if status.success() => read(answer, engine)
+            .unwrap_or_else(|| Err(CompilingError::Lost("it isn't a compiler".to_owned()).into())),
+        Some(status) => Err(lost(status).into()),
+        None => Err(CompilingError::Lost("it doesn't end".to_owned()).into()),
+    }
+}
+
+/// Why there is no answer.
+enum Unread {
+    Late,
+    TooLong,
+    Io(std::io::Error),
+}
+
+/// Reads to the end, as long as the deadline lets it.
+fn read_until(
+    mut stdout: ChildStdout,
+    deadline: Instant,
+    code_len: u64,
+) -> Result<Vec<u8>, Unread> {
+    let mut answer = Vec::new();
+    let most = code_len.saturating_add(HEAD_LEN as u64);
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        if !ready(&stdout, deadline).map_err(Unread::Io)? {
+            return Err(Unread::Late);
+        }
+        let len = match stdout.read(&mut piece) {
+            Ok(0) => return Ok(answer),
+            Ok(len) => len,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Unread::Io(error)),
+        };
+        answer.extend_from_slice(piece.get(..len).unwrap_or_default());
+        if answer.len() as u64 > most {
+            return Err(Unread::TooLong);
+        }
+    }
+}
+
+/// Waits until there is something to read, or an end. `false`: the deadline came first.
+fn ready(fd: &impl std::os::fd::AsFd, deadline: Instant) -> std::io::Result<bool> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).map_err(std::io::Error::other)?;
+        match poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) if left.is_zero() => return Ok(false),
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Says what ended it. A failed allocation aborts, and so does little else.
+fn lost(status: ExitStatus) -> CompilingError {
+    let signal = |signal: Signal| Some(signal.as_raw());
+    match status.signal() {
+        ended if ended == signal(Signal::ABORT) => CompilingError::Memory(MEMORY_BYTES >> 20),
+        ended if ended == signal(Signal::XCPU) => CompilingError::Cpu(CPU_SECONDS),
+        Some(other) => CompilingError::Lost(format!("signal {other}")),
+        None => CompilingError::Lost(status.to_string()),
+    }
+}
+
+/// A process that doesn't outlive this value, with all it started.
+struct Process(Option<Child>);
+
+impl Process {
+    fn start(program: &Path, engine: &str, bytes: &[u8]) -> std::io::Result<(Self, ChildStdout)> {
+        // A file in memory can be as long as it is, where a pipe would need a thread to fill it.
+        let mut component = std::fs::File::from(memfd_create("component", MemfdFlags::CLOEXEC)?);
+        component.write_all(bytes)?;
+        component.rewind()?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut child = Command::new(program)
+            .args([SUBCOMMAND, engine])
+            .env_clear()
+            // What rayon, and so the compiler, reads (its documentation).
+            .env("RAYON_NUM_THREADS", cores.min(THREADS_MAX).to_string())
+            .current_dir("/")
+            .stdin(component)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        let stdout = child.stdout.take();
+        let process = Self(Some(child));
+        Ok((process, stdout.ok_or_else(|| std::io::Error::other("it has no stdout"))?))
+    }
+
+    /// Waits for its end. `None`: it doesn't come in time, and is made.
+    fn ended(&mut self, deadline: Instant) -> Option<ExitStatus> {
+        let child = self.0.as_mut()?;
+        let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()?;
+        if !ready(&pidfd, deadline).ok()? {
+            return None;
+        }
+        // The group goes before the process is reaped: afterwards the number may be another's.
+        kill_group(child);
+        let status = child.wait().ok()?;
+        self.0 = None;
+        Some(status)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            kill_group(child);
+            drop(child.wait());
+        }
+    }
+}
+
+/// One that is gone already is what is wanted.
+fn kill_group(child: &Child) {
+    kill_process_group(Pid::from_child(child), Signal::KILL).unwrap_or_default();
+}

@@ -1,0 +1,35 @@
+//! Why a component that may be a good one isn't compiled.
+
+/// What stopped the compiler.
+#[derive(Debug, thiserror::Error)]
+pub enum CompilingError {
+    /// No compiler.
+    #[error("no compiler can be started: {0}")]
+    Start(String),
+    /// Another build of belljar.
+    #[error(
+        "the compile program is another build: its code is for engine `{found}`, and this belljar \
+         needs `{wanted}`"
+    )]
+    OtherEngine {
+        /// What this process runs.
+        wanted: String,
+        /// What the program would compile for.
+        found: String,
+    },
+    /// The wall clock.
+    #[error("compiling it took longer than {0} s; its compiler was ended")]
+    Wall(u64),
+    /// The processor.
+    #[error("compiling it took more than {0} s of processor time; its compiler was ended")]
+    Cpu(u64),
+    /// The memory.
+    #[error("compiling it ended its compiler, which may use {0} MiB of memory: it wanted more")]
+    Memory(u64),
+    /// More code than is taken.
+    #[error("it compiles to more than {0} MiB of code")]
+    Code(u64),
+    /// Ended in a way that nobody planned.
+    #[error("its compiler ended without an answer: {0}")]
+    Lost(String),
+}

@@ -1,0 +1,126 @@
+use std::path::Path;
+use std::time::Duration;
+
+use super::child::{Most, compile_within};
+use super::*;
+
+const MINUTE: Most = Most { wall: Duration::from_secs(60), code_len: 1 << 20 };
+
+fn compiling() -> Compiling {
+    Compiling::try_new(CompileIn::ThisProcess).unwrap()
+}
+
+fn by(program: &str, most: &Most) -> String {
+    compile_within(Path::new(program), "0", b"", most).unwrap_err().to_string()
+}
+
+#[test]
+fn the_hash_of_the_engine_is_the_same_for_the_same_settings() {
+    let hash = compiling().compatibility().to_owned();
+    assert_eq!(hash, compiling().compatibility());
+    assert_eq!(hash.len(), 16);
+}
+
+#[test]
+fn the_hash_of_the_engine_says_more_than_that_of_one_without_a_compiler() {
+    let without = Engine::new(&super::super::engine::config(false)).unwrap();
+    assert_ne!(compatibility_of(&without), compiling().compatibility());
+}
+
+#[test]
+fn what_is_no_component_never_reaches_the_compiler() {
+    let core = wat::parse_str("(module)").unwrap();
+    let too_large = vec![0; COMPONENT_MAX_LEN + 1];
+    for (bytes, words) in [
+        (core.as_slice(), "core wasm module"),
+        (b"(component)", "not those of one"),
+        (&too_large, "a component may have"),
+    ] {
+        let error = compiling().compile(bytes).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_damaged_component_is_refused_in_the_compilers_words() {
+    let whole = wat::parse_str("(component (core module))").unwrap();
+    let cut = &whole[..whole.len() - 1];
+    assert!(matches!(compiling().compile(cut), Err(ComponentError::Invalid(_))));
+}
+
+#[test]
+fn a_process_that_says_no_end_is_ended_at_the_wall_clock() {
+    let most = Most { wall: Duration::from_millis(50), code_len: u64::MAX };
+    let error = by("yes", &most);
+    assert!(error.contains("took longer"), "{error}");
+}
+
+#[test]
+fn more_code_than_is_taken_ends_the_process() {
+    let error = by("yes", &MINUTE);
+    assert!(error.contains("more than 1 MiB of code"), "{error}");
+}
+
+#[test]
+fn a_program_that_is_no_compiler_is_told() {
+    for (program, words) in [
+        ("no-such-program", "no compiler can be started"),
+        ("true", "it isn't a compiler"),
+        ("false", "exit status: 1"),
+        ("echo", "it isn't a compiler"),
+    ] {
+        let error = by(program, &MINUTE);
+        assert!(error.contains(words), "{program}: {error}");
+    }
+}
+
+mod answers {
+    use super::super::wire::{HEAD_LEN, WORDS_MAX_LEN, read, write};
+    use super::*;
+
+    fn through(answer: &Result<Vec<u8>, ComponentError>) -> Result<Vec<u8>, ComponentError> {
+        let mut sent = Vec::new();
+        write(&mut sent, answer).unwrap();
+        read(sent, "wanted").unwrap()
+    }
+
+    #[test]
+    fn code_comes_through_as_it_is() {
+        assert_eq!(through(&Ok(b"code".to_vec())).unwrap(), b"code");
+        assert!(through(&Ok(Vec::new())).unwrap().is_empty());
+    }
+
+    #[test]
+    fn refusals_come_through_in_their_kind_and_escaped() {
+        let invalid = through(&Err(ComponentError::Invalid("x\u{1b}".to_owned()))).unwrap_err();
+        assert_eq!(invalid.to_string(), "it is no valid component: x<U+001B>");
+        assert!(matches!(through(&Err(ComponentError::Async)), Err(ComponentError::Async)));
+        let other = CompilingError::OtherEngine { wanted: String::new(), found: "f".to_owned() };
+        let other = through(&Err(other.into())).unwrap_err().to_string();
+        assert!(other.contains("`f`") && other.contains("`wanted`"), "{other}");
+        let start = CompilingError::Start("no memory".to_owned());
+        assert_eq!(
+            through(&Err(start.into())).unwrap_err().to_string(),
+            "no compiler can be started: no memory"
+        );
+    }
+
+    #[test]
+    fn the_words_of_a_refusal_are_bounded() {
+        let mut sent = Vec::new();
+        let long = ComponentError::Invalid("x".repeat(WORDS_MAX_LEN * 2));
+        write(&mut sent, &Err(long)).unwrap();
+        assert_eq!(sent.len(), WORDS_MAX_LEN + HEAD_LEN);
+        let flood = [&b"\0belljari"[..], &b"x".repeat(1 << 20)].concat();
+        let words = read(flood, "").unwrap().unwrap_err().to_string();
+        assert!(words.len() < 1000, "{}", words.len());
+    }
+
+    #[test]
+    fn what_is_no_answer_is_none() {
+        assert!(read(Vec::new(), "").is_none());
+        assert!(read(b"\0belljar".to_vec(), "").is_none());
+        assert!(read(b"\0belljarx".to_vec(), "").is_none());
+        assert!(read(b"code".to_vec(), "").is_none());
+    }
+}
