@@ -4,6 +4,8 @@ pub mod access;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod export;
+#[cfg(any(feature = "http", feature = "mcp"))]
+mod held;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "mcp")]

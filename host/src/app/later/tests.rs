@@ -1,3 +1,5 @@
+//! Plugins that are compiled while a host serves: what is answered meanwhile, and what is told after.
+
 use super::super::{App, PluginSource, Setup, start};
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
 use crate::engine::ports::ToolListing as _;

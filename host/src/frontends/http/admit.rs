@@ -18,6 +18,7 @@ use super::guarded::guarded;
 use super::problem::Problem;
 use super::tokens::{AT_ONCE, Speaker};
 use crate::config::Role;
+use crate::frontends::held::Held;
 
 /// Whom a route serves.
 #[derive(Debug, Clone, Copy)]
@@ -113,6 +114,9 @@ fn placed(
     })?;
     let (mut parts, body) = request.into_parts();
     let (body, share) = shared.bodies.take(&speaker.bodies, body)?;
+    if let Some(share) = &share {
+        parts.extensions.insert(Held::new(Arc::clone(share) as _));
+    }
     let place = RequestPlace(Arc::new(Place { request: Mutex::new(Some(place)), body: share }));
     if let Some(access) = speaker.access.as_ref().filter(|_| speaker.is_any(&[Role::Caller])) {
         parts.extensions.insert(Arc::clone(access));

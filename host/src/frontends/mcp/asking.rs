@@ -3,6 +3,7 @@
 //! Decides nothing itself: an answer is handed to the queue of approvals, and the call is made again,
 //! which the gate admits or not. A state that comes back is the client's word until it is verified.
 
+mod askers;
 mod elsewhere;
 mod form;
 mod in_task;
@@ -14,12 +15,13 @@ use rmcp::model::{
     InputRequest, InputRequests, InputRequiredResult,
 };
 use rmcp::service::RequestContext;
-use tokio_util::sync::CancellationToken;
 
+pub(super) use self::askers::Askers;
 pub(super) use self::form::is_question;
 pub(super) use self::in_task::wait_in_task;
 pub(super) use self::state::Used;
 
+use self::askers::Asks;
 use self::elsewhere::over;
 use self::form::Form;
 use super::answer::answer;
@@ -30,10 +32,12 @@ use crate::config::McpApprovals;
 use crate::contract::approval::{ApprovalDecision, ApprovalRequest, Approver, Channel};
 use crate::contract::ids::ApprovalId;
 use crate::contract::invocation::ApprovalMode;
-use crate::contract::outcome::Outcome;
+use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::ToolResult;
 use crate::events::EventStream;
 
+/// Why a request ends whose call was called off.
+const CALLED_OFF: &str = "the call was called off while it waited for a person";
 /// The one question of a round, and its answer.
 const QUESTION: &str = "approval";
 
@@ -73,6 +77,7 @@ pub(super) async fn elicit(
     let Some(id) = pending(&result) else {
         return Ok(answer(result, &call.tool).into());
     };
+    let asks = call.shared.askers.join(&id);
     let asked = asked(call, id.clone()).await?;
     match events {
         None => input_required(call, &asked),
@@ -82,7 +87,7 @@ pub(super) async fn elicit(
                 call.ended(ApprovalMode::HandBackAtOnce).await
             }
             Said::Elsewhere => call.ended(ApprovalMode::HandBackAtOnce).await,
-            Said::CalledOff => Ok(answer(call_off(call, id).await?, &call.tool).into()),
+            Said::CalledOff => Ok(answer(call_off(call, asks, result).await, &call.tool).into()),
             Said::Nothing => Ok(answer(result, &call.tool).into()),
         },
     }
@@ -108,8 +113,13 @@ pub(super) fn decision(
     asked: &ApprovalRequest,
     said: &serde_json::Value,
 ) -> Result<ApprovalDecision, ErrorData> {
-    let said = serde_json::from_value(said.clone())
-        .map_err(|error| ErrorData::invalid_params(format!("no answer: {error}"), None))?;
+    let unusable = || {
+        let why = "an answer is an object with an `action`: `accept`, `decline` or `cancel`";
+        ErrorData::invalid_params(why, None)
+    };
+    // By their places in an array its members could be read as well.
+    let said = Some(said).filter(|said| said.is_object()).ok_or_else(unusable)?;
+    let said = serde_json::from_value(said.clone()).map_err(|_error| unusable())?;
     Form::of(asked).decision(&said)
 }
 
@@ -183,25 +193,34 @@ async fn ask_peer(
     }
 }
 
-/// Withdraws the question of a call that is called off, and ends the call.
-async fn call_off(call: &Call<'_>, id: ApprovalId) -> Result<ToolResult, ErrorData> {
-    if decide(call, id, ApprovalDecision::Cancel).await {
-        // Takes that answer up, which runs nothing: left behind, it would end the next such call.
-        return call.make_until(ApprovalMode::HandBackAtOnce, CancellationToken::new()).await;
+/// Ends a call that is called off while it waits. Its question goes along, unless an identical call
+/// of this server waits for the same answer.
+async fn call_off(call: &Call<'_>, asks: Asks<'_>, pending: ToolResult) -> ToolResult {
+    let id = self::pending(&pending);
+    if asks.leave()
+        && let Some(id) = id
+    {
+        let approvals = call.shared.host.approvals().clone();
+        let withdrawn = tokio::task::spawn_blocking(move || approvals.withdraw(&id, CALLED_OFF));
+        if let Ok(Err(error)) = withdrawn.await {
+            // It ends by its expiry all the same.
+            tracing::warn!("a request wasn't withdrawn: {error}");
+        }
     }
-    call.make(ApprovalMode::HandBackAtOnce).await
+    let mut result = ToolResult::refused(pending.call_id, Outcome::Cancelled, CALLED_OFF);
+    (result.executed, result.approval) = (Executed::No, pending.approval);
+    result
 }
 
 /// Hands an answer in. One that doesn't count, since another came first or the request is over,
-/// changes nothing: what counts is what the call is told when it is made again. Whether it counts.
-async fn decide(call: &Call<'_>, id: ApprovalId, decision: ApprovalDecision) -> bool {
+/// changes nothing: what counts is what the call is told when it is made again.
+async fn decide(call: &Call<'_>, id: ApprovalId, decision: ApprovalDecision) {
     let caller = call.access.context().caller.as_deref().unwrap_or("unknown");
     // Whoever sits at the client isn't the caller, and belljar doesn't know who it is.
     let by = Approver { name: format!("{caller}'s client"), channel: Channel::Mcp };
     let approvals = call.shared.host.approvals().clone();
     let decided = tokio::task::spawn_blocking(move || approvals.decide(&id, decision, by)).await;
-    if let Ok(Err(error)) = &decided {
+    if let Ok(Err(error)) = decided {
         tracing::info!("an answer from an MCP client doesn't count: {error}");
     }
-    matches!(decided, Ok(Ok(_)))
 }

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, TASKS_EXTENSION_ID};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, Extensions, TASKS_EXTENSION_ID,
+};
 use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
 
@@ -20,9 +22,10 @@ use super::tasks::{Lane, Made, Running, run};
 use crate::config::McpApprovals;
 use crate::contract::descriptor::ToolDescriptor;
 use crate::contract::escape::clipped_line;
-use crate::contract::invocation::ApprovalMode;
+use crate::contract::invocation::{ApprovalMode, ToolInvocation};
 use crate::contract::result::ToolResult;
 use crate::frontends::access::{Access, Narrowed};
+use crate::frontends::held::Held;
 
 /// Where a request says what its client can do.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -40,6 +43,8 @@ pub(super) struct Call<'a> {
     pub(super) context: &'a RequestContext<RoleServer>,
     /// Cancelled once nobody hears of its progress any more.
     pub(super) quiet: Option<&'a CancellationToken>,
+    /// Cancelled when it must end, and be answered; `None`: whoever makes it sees to that.
+    pub(super) stop: Option<&'a CancellationToken>,
 }
 
 /// Answers `tools/call`.
@@ -58,11 +63,13 @@ pub(super) async fn call(
         && let Some(running) = lane.begin(&shared.tasks, &asker.listed)
     {
         let (shared, access) = (Arc::clone(shared), Arc::clone(&asker.access));
-        let call = Owned { shared, access, tool, arguments, context: context.clone() };
+        let (context, held) = detached(context);
+        let call = Owned { shared, access, tool, arguments, context, _held: held };
         return call.perhaps_by_task(running, lane, request).await;
     }
     let access = &asker.access;
-    let call = Call { shared, access, tool, arguments, context, quiet: None };
+    let call =
+        Call { shared, access, tool, arguments, context, quiet: None, stop: Some(&lane.stop) };
     let mode = match shared.settings.approvals {
         McpApprovals::Client if !is_question(&call.tool) => return client_asked(&call).await,
         McpApprovals::Elicit | McpApprovals::Client if can_be_asked(context) => {
@@ -80,6 +87,16 @@ fn takes_tasks(context: &RequestContext<RoleServer>) -> bool {
     capabilities.is_some_and(|it| it.get(TASKS_EXTENSION_ID).is_some()) && is_modern(context)
 }
 
+/// The request as it goes on without its connection: what it holds of places among others is free
+/// once it is answered, and only the room for its arguments goes along.
+fn detached(context: &RequestContext<RoleServer>) -> (RequestContext<RoleServer>, Option<Held>) {
+    let parts = context.extensions.get::<http::request::Parts>();
+    let held = parts.and_then(|parts| parts.extensions.get::<Held>()).cloned();
+    let mut context = context.clone();
+    context.extensions = Extensions::default();
+    (context, held)
+}
+
 /// A call that may outlive its request.
 struct Owned {
     shared: Arc<Shared>,
@@ -87,6 +104,7 @@ struct Owned {
     tool: Arc<ToolDescriptor>,
     arguments: Arc<str>,
     context: RequestContext<RoleServer>,
+    _held: Option<Held>,
 }
 
 impl Owned {
@@ -116,6 +134,7 @@ impl Owned {
             arguments: Arc::clone(&self.arguments),
             context: &self.context,
             quiet: Some(&made.quiet),
+            stop: None,
         };
         match self.shared.settings.approvals {
             McpApprovals::Client if !is_question(&call.tool) => client_asked(&call).await,
@@ -133,15 +152,6 @@ impl Call<'_> {
 
     /// Makes it once, until it ends or its client wants no answer any more.
     pub(super) async fn make(&self, mode: ApprovalMode) -> Result<ToolResult, ErrorData> {
-        self.make_until(mode, self.context.ct.clone()).await
-    }
-
-    /// The same, until it ends or `cancel` is cancelled.
-    pub(super) async fn make_until(
-        &self,
-        mode: ApprovalMode,
-        cancel: CancellationToken,
-    ) -> Result<ToolResult, ErrorData> {
         let (shared, context) = (self.shared, self.context);
         let id = shared.call_id().ok_or_else(|| {
             ErrorData::internal_error("the call can't be named, so it isn't made", None)
@@ -151,7 +161,7 @@ impl Call<'_> {
         let mut call = self.access.call(&shared.host, id.clone(), name, arguments, mode, &narrowed);
         let trace = context.meta.get_traceparent().filter(|it| it.len() <= TRACE_MAX_LEN);
         call.trace_parent = trace.map(str::to_owned);
-        let running = Box::pin(shared.host.call_with(call, cancel));
+        let running = Box::pin(self.until_stopped(call));
         Ok(match context.meta.get_progress_token() {
             Some(token) => {
                 let events = shared.host.events();
@@ -159,6 +169,24 @@ impl Call<'_> {
             }
             None => running.await,
         })
+    }
+}
+
+impl Call<'_> {
+    /// Makes the call until its client wants no answer any more, or it is stopped, which is answered.
+    async fn until_stopped(&self, call: ToolInvocation) -> ToolResult {
+        let host = &self.shared.host;
+        let Some(stop) = self.stop else {
+            return host.call_with(call, self.context.ct.clone()).await;
+        };
+        let cancel = self.context.ct.child_token();
+        let mut running = Box::pin(host.call_with(call, cancel.clone()));
+        tokio::select! {
+            biased;
+            result = &mut running => return result,
+            () = stop.cancelled() => cancel.cancel(),
+        }
+        running.await
     }
 }
 

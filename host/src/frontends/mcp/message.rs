@@ -151,6 +151,11 @@ pub(super) fn inspect(raw: &[u8]) -> Result<Incoming<'_>, Faulty> {
             Err(error) => unreadable(&error),
         });
     }
+    if raw.trim_ascii_start().first() != Some(&b'{')
+        && serde_json::from_slice::<IgnoredAny>(raw).is_ok()
+    {
+        return Err(Faulty::request(None, "a message is one object"));
+    }
     let envelope: Envelope<'_> = serde_json::from_slice(raw).map_err(|error| unreadable(&error))?;
     let id = envelope.id.map(request_id).transpose()?;
     if envelope.jsonrpc.as_deref() != Some("2.0") {
@@ -178,7 +183,11 @@ pub(super) fn inspect(raw: &[u8]) -> Result<Incoming<'_>, Faulty> {
         }
         (Some(_), None) => Ok(Incoming::Notification(None)),
         (None, _) if envelope.result.is_some() || envelope.error.is_some() => {
-            Ok(Incoming::Response)
+            let parts = [envelope.result, envelope.error];
+            match parts.into_iter().flatten().all(|part| part.get().starts_with('{')) {
+                true => Ok(Incoming::Response),
+                false => Err(Faulty::request(None, "a `result` or an `error` is an object")),
+            }
         }
         (None, id) => Err(Faulty::request(id, "a request names its `method`")),
     }

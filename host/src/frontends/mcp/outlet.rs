@@ -54,7 +54,7 @@ impl Outlet {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let (queue, lines) = mpsc::channel(queued);
-        let out = Mutex::new(Out { to: Box::new(to), rest: Vec::new() });
+        let out = Mutex::new(Out { to: Box::new(to), rest: Vec::new(), rest_at: 0 });
         let shared = Arc::new(Shared { out, waiting: AtomicUsize::new(0) });
         let writer = tokio::spawn(write(Arc::clone(&shared), lines, stop));
         (Self { queue, shared }, writer)
@@ -66,19 +66,25 @@ impl Outlet {
         Turn(Arc::clone(&self.shared))
     }
 
-    /// Waits for room, and leaves the line to be written. False: nobody reads any more.
+    /// Waits for room, and leaves the line to be written together with others. False: nobody reads
+    /// any more.
     pub(super) async fn send(&self, line: Vec<u8>, turn: Turn) -> bool {
         self.queue.send(Queued { line, _turn: turn }).await.is_ok()
     }
 
-    /// Writes a line without waiting, where nothing waits before it; else gives it back. A task less
-    /// stands so between an answer and who waits for it, and mostly another thread's waking up.
-    ///
-    /// # Errors
-    /// The line.
-    pub(super) fn write_now(&self, line: Vec<u8>) -> Result<(), Vec<u8>> {
+    /// The same for a line that its reader waits for: at once where no other has its turn. A task
+    /// less stands so between an answer and who waits for it, and mostly another thread's waking up.
+    pub(super) async fn send_soon(&self, line: Vec<u8>, turn: Turn) -> bool {
+        match self.write_now(line) {
+            Ok(()) => true,
+            Err(line) => self.send(line, turn).await,
+        }
+    }
+
+    /// Writes the line of the only turn without waiting, or gives it back.
+    fn write_now(&self, line: Vec<u8>) -> Result<(), Vec<u8>> {
         let mut out = self.shared.lock();
-        if !out.rest.is_empty() || self.shared.waiting.load(Ordering::Acquire) > 0 {
+        if !out.rest.is_empty() || self.shared.waiting.load(Ordering::Acquire) > 1 {
             return Err(line);
         }
         out.rest = line;
@@ -100,8 +106,10 @@ impl Shared {
 
 struct Out {
     to: Box<dyn AsyncWrite + Send + Unpin>,
-    /// What of a line that went at once didn't fit. It goes before all else.
+    /// A line that went at once, of which not all fitted. The rest goes before all else.
     rest: Vec<u8>,
+    /// Where that begins.
+    rest_at: usize,
 }
 
 impl Out {
@@ -112,22 +120,28 @@ impl Out {
         buffer: &[u8],
         at: &mut usize,
     ) -> Poll<io::Result<()>> {
-        while !self.rest.is_empty() {
-            let written = ready!(Pin::new(&mut self.to).poll_write(context, &self.rest))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.rest.drain(..written.min(self.rest.len()));
-        }
-        while let Some(left) = buffer.get(*at..).filter(|left| !left.is_empty()) {
-            let written = ready!(Pin::new(&mut self.to).poll_write(context, left))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            *at += written;
-        }
+        ready!(poll_all(&mut self.to, context, &self.rest, &mut self.rest_at))?;
+        (self.rest, self.rest_at) = (Vec::new(), 0);
+        ready!(poll_all(&mut self.to, context, buffer, at))?;
         Pin::new(&mut self.to).poll_flush(context)
     }
+}
+
+/// Writes `bytes` from `at`, which it moves on.
+fn poll_all(
+    to: &mut (dyn AsyncWrite + Send + Unpin),
+    context: &mut Context<'_>,
+    bytes: &[u8],
+    at: &mut usize,
+) -> Poll<io::Result<()>> {
+    while let Some(left) = bytes.get(*at..).filter(|left| !left.is_empty()) {
+        let written = ready!(Pin::new(&mut *to).poll_write(context, left))?;
+        if written == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        *at += written;
+    }
+    Poll::Ready(Ok(()))
 }
 
 /// Writes what waits in one go. A reader that is gone stops the connection.
@@ -171,6 +185,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_nothing_waits_before_goes_at_once() {
         let (outlet, mut from, _writer) = outlet(64, 1);
+        let _turn = outlet.turn();
         outlet.write_now(b"now\n".to_vec()).unwrap();
         assert_eq!(read(&mut from, 4).await, "now\n");
     }
@@ -178,26 +193,36 @@ mod tests {
     #[tokio::test]
     async fn no_line_overtakes_one_that_has_its_turn() {
         let (outlet, mut from, _writer) = outlet(64, 1);
-        let turn = outlet.turn();
-        let second = outlet.write_now(b"second\n".to_vec()).unwrap_err();
-        assert!(outlet.send(b"first\n".to_vec(), turn).await);
-        assert_eq!(read(&mut from, 6).await, "first\n");
-        // The writer ends the turn after it has written.
-        while outlet.shared.waiting.load(Ordering::Acquire) > 0 {
-            tokio::task::yield_now().await;
-        }
-        outlet.write_now(second).unwrap();
-        assert_eq!(read(&mut from, 7).await, "second\n");
+        let (first, second) = (outlet.turn(), outlet.turn());
+        let line = outlet.write_now(b"second\n".to_vec()).unwrap_err();
+        assert!(outlet.send(b"first\n".to_vec(), first).await);
+        assert!(outlet.send_soon(line, second).await);
+        assert_eq!(read(&mut from, 13).await, "first\nsecond\n");
     }
 
     #[tokio::test]
     async fn what_does_not_fit_goes_later_and_before_all_else() {
         let (outlet, mut from, writer) = outlet(4, 2);
-        outlet.write_now(b"a long line\n".to_vec()).unwrap();
+        assert!(outlet.send_soon(b"a long line\n".to_vec(), outlet.turn()).await);
         assert!(outlet.write_now(b"no\n".to_vec()).is_err(), "a rest waits");
-        let turn = outlet.turn();
-        assert!(outlet.send(b"next\n".to_vec(), turn).await);
+        assert!(outlet.send_soon(b"next\n".to_vec(), outlet.turn()).await);
         assert_eq!(read(&mut from, 17).await, "a long line\nnext\n");
+        drop(outlet);
+        writer.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_rest_goes_out_also_where_the_queue_is_full() {
+        let (outlet, mut from, writer) = outlet(4, 1);
+        // The line that wakes the writer for the rest fills the queue.
+        assert!(outlet.send_soon(b"a long line\n".to_vec(), outlet.turn()).await);
+        let sender = outlet.clone();
+        let sent = tokio::spawn(async move {
+            assert!(sender.send_soon(b"second\n".to_vec(), sender.turn()).await);
+            assert!(sender.send_soon(b"third\n".to_vec(), sender.turn()).await);
+        });
+        assert_eq!(read(&mut from, 25).await, "a long line\nsecond\nthird\n");
+        sent.await.unwrap();
         drop(outlet);
         writer.await.unwrap();
     }
@@ -208,7 +233,7 @@ mod tests {
         let stop = CancellationToken::new();
         let (outlet, _writer) = Outlet::open(to, 1, stop.clone());
         drop(from);
-        outlet.write_now(b"lost\n".to_vec()).unwrap();
+        assert!(outlet.send_soon(b"lost\n".to_vec(), outlet.turn()).await);
         stop.cancelled().await;
     }
 }

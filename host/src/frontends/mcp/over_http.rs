@@ -16,7 +16,8 @@ use axum::routing::{MethodRouter, any};
 use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use self::place::{Place, Places, held};
 use super::McpFrontend;
@@ -29,13 +30,19 @@ use crate::frontends::access::Access;
 
 type Sessions = LocalSessionManager;
 
+/// How long answers of calls that were cancelled may still be taken.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
 impl McpFrontend {
     /// The service, for one path of a router. Each request must carry its caller's `Arc<Access>`
     /// among its extensions, and all of one token the very same: sessions and tasks are theirs who
-    /// come by it. Ends its sessions and streams when `shutdown` is cancelled.
+    /// come by it. When `shutdown` is cancelled, calls may end within [`McpSettings::drain`]; what
+    /// still runs is cancelled and answered, and then sessions and streams end. Must be called
+    /// within a runtime.
+    ///
+    /// [`McpSettings::drain`]: super::McpSettings::drain
     pub fn over_http(&self, shutdown: CancellationToken) -> MethodRouter {
         let web = Arc::new(Web::new(&self.shared, shutdown));
         any(move |request: Request<Body>| {
@@ -55,6 +62,11 @@ pub(super) struct Web {
     places: Places,
     /// Sessions begin one after another, so that they can be counted.
     beginning: tokio::sync::Mutex<()>,
+    /// Calls whose answers are not through.
+    calls: TaskTracker,
+    /// Ends all at once, where it goes before `shutdown`.
+    _ends: DropGuard,
+    _leaving: AbortOnDropHandle<()>,
 }
 
 #[derive(Clone)]
@@ -66,6 +78,7 @@ struct Owned {
 impl Web {
     pub(super) fn new(shared: &Arc<Shared>, shutdown: CancellationToken) -> Self {
         let bounds = &shared.settings.bounds;
+        let ends = CancellationToken::new();
         let mut session_config = SessionConfig::default();
         session_config.keep_alive = Some(bounds.session_idle);
         session_config.sse_retry = None;
@@ -78,10 +91,12 @@ impl Web {
             .with_sse_retry(None)
             .with_json_response(true)
             .with_max_request_body_bytes(bounds.message_bytes)
-            .with_cancellation_token(shutdown.clone());
+            .with_cancellation_token(ends.clone());
         let of = Arc::clone(shared);
         let (running, drain) = (shared.tasks.of_requests.clone(), shared.settings.drain);
-        let lane = Lane { leaving: shutdown, running, drain };
+        let lane = Lane { leaving: shutdown, stop: CancellationToken::new(), running, drain };
+        let calls = TaskTracker::new();
+        let leaving = tokio::spawn(leave(lane.clone(), calls.clone(), ends.clone()));
         let make = move || Ok(Server::of_requests(Arc::clone(&of), lane.clone()));
         let service = StreamableHttpService::new(make, Arc::clone(&sessions), config);
         let in_flight = bounds.in_flight;
@@ -93,6 +108,9 @@ impl Web {
             owners: Mutex::default(),
             places: Places::new(in_flight),
             beginning: tokio::sync::Mutex::default(),
+            calls,
+            _ends: ends.drop_guard(),
+            _leaving: AbortOnDropHandle::new(leaving),
         }
     }
 
@@ -128,9 +146,11 @@ impl Web {
         let Ok(body) = body else {
             return faulty(StatusCode::PAYLOAD_TOO_LARGE, &Faulty::too_long(max));
         };
+        let mut call = None;
         let (id, body, begins) = match inspect(&body) {
             Err(fault) => return faulty(StatusCode::BAD_REQUEST, &fault),
             Ok(Incoming::Call(id, params)) => {
+                call = Some(self.calls.token());
                 parts.extensions.insert::<RawArguments>(params.arguments());
                 let body = params.without_arguments(&id);
                 (Some(id), Body::from(body), false)
@@ -147,13 +167,14 @@ impl Web {
             Ok(Incoming::Response) => (None, Body::from(body.clone()), false),
         };
         let begins = begins && owned.is_none();
+        let asked = id.clone();
         let place = match id.map(|id| self.place(owned, &access, id)) {
             Some(Err((status, fault))) => return faulty(status, &fault),
             Some(Ok(place)) => Some(place),
             None => None,
         };
         let _turn = if begins { Some(self.beginning.lock().await) } else { None };
-        if begins && let Some((status, fault)) = self.too_many_sessions(&access).await {
+        if begins && let Some((status, fault)) = self.too_many_sessions(&access, asked).await {
             return faulty(status, &fault);
         }
         // The length was that of the body as it came.
@@ -164,7 +185,7 @@ impl Web {
         }
         match place {
             None => answer.map(Body::new),
-            Some(place) => answer.map(|body| held(Body::new(body), place)),
+            Some(place) => answer.map(|body| held(Body::new(body), place, call)),
         }
     }
 
@@ -182,11 +203,15 @@ impl Web {
     }
 
     /// Why no session may begin, where none may.
-    async fn too_many_sessions(&self, access: &Access) -> Option<(StatusCode, Faulty)> {
+    async fn too_many_sessions(
+        &self,
+        access: &Access,
+        id: Option<RequestId>,
+    ) -> Option<(StatusCode, Faulty)> {
         let bounds = &self.shared.settings.bounds;
         let open = self.sessions.sessions.read().await;
         if open.len() >= bounds.sessions {
-            let fault = Faulty::too_many(None, "there are too many sessions already");
+            let fault = Faulty::too_many(id, "there are too many sessions already");
             return Some((StatusCode::SERVICE_UNAVAILABLE, fault));
         }
         let (owners, caller) = (self.owners(), &access.context().caller);
@@ -196,7 +221,7 @@ impl Web {
         (own.count() >= bounds.sessions_of_one).then(|| {
             let max = bounds.sessions_of_one;
             let why = format!("this caller has {max} sessions already: end one, or use one again");
-            (StatusCode::TOO_MANY_REQUESTS, Faulty::too_many(None, why))
+            (StatusCode::TOO_MANY_REQUESTS, Faulty::too_many(id, why))
         })
     }
 
@@ -212,6 +237,18 @@ impl Web {
     fn owners(&self) -> std::sync::MutexGuard<'_, HashMap<String, Owned>> {
         self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Lets calls end when nothing more is asked, then ends what is left.
+async fn leave(lane: Lane, calls: TaskTracker, ends: CancellationToken) {
+    lane.leaving.cancelled().await;
+    calls.close();
+    if tokio::time::timeout(lane.drain, calls.wait()).await.is_err() {
+        lane.stop.cancel();
+        // Who doesn't take its answer is not waited for any longer.
+        tokio::time::timeout(LAST_WORDS, calls.wait()).await.ok();
+    }
+    ends.cancel();
 }
 
 fn session_of(headers: &HeaderMap) -> Option<String> {

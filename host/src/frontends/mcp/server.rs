@@ -55,7 +55,8 @@ impl Server {
     pub(super) fn of_connection(shared: Arc<Shared>, access: Arc<Access>) -> Self {
         let closing = CancellationToken::new();
         let (leaving, drain) = (closing.clone(), shared.settings.drain);
-        let lane = Lane { leaving, running: TaskTracker::new(), drain };
+        let (stop, running) = (CancellationToken::new(), TaskTracker::new());
+        let lane = Lane { leaving, stop, running, drain };
         Self::new(shared, Some(access), lane, closing)
     }
 

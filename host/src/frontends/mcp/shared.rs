@@ -10,7 +10,7 @@ use rmcp::model::RequestStateCodec;
 use tokio::sync::Semaphore;
 
 use super::McpError;
-use super::asking::Used;
+use super::asking::{Askers, Used};
 use super::listing::Pages;
 use super::settings::McpSettings;
 use super::tasks::Tasks;
@@ -30,6 +30,8 @@ pub(super) struct Shared {
     pub(super) codec: RequestStateCodec,
     /// States that came back once: none counts twice.
     pub(super) used: Used,
+    /// Requests for approval that calls wait for here.
+    pub(super) askers: Askers,
     pub(super) pages: Pages,
     pub(super) subscriptions: Arc<Semaphore>,
     pub(super) tasks: Arc<Tasks>,
@@ -45,6 +47,7 @@ impl Shared {
             codec: RequestStateCodec::try_new(key.to_vec())
                 .map_err(|error| McpError::NoRandom(std::io::Error::other(error)))?,
             used: Used::default(),
+            askers: Askers::default(),
             pages: Pages::default(),
             subscriptions: Arc::new(Semaphore::new(settings.bounds.subscriptions)),
             tasks: Arc::new(Tasks::new(&settings.bounds)),

@@ -70,7 +70,9 @@ impl Tasks {
 
     /// How a task stands.
     pub(super) fn get(&self, owner: &Arc<Access>, id: &str) -> Result<DetailedTask, ErrorData> {
-        Ok(find(&mut self.fresh(), owner, id)?.detailed(&self.bounds))
+        let (task, payload) = find(&mut self.fresh(), owner, id)?.stands(&self.bounds);
+        // Copied while nobody else waits for it.
+        Ok(DetailedTask::new(task, payload.as_ref().clone()))
     }
 
     /// Takes answers. What isn't asked, or was answered before, changes nothing.
@@ -206,7 +208,7 @@ impl Running {
         let mut caller = None;
         if let Some(entry) = all.get_mut(id) {
             entry.shown = true;
-            told = entry.detailed(&tasks.bounds).task;
+            told = DetailedTask::new(entry.stands(&tasks.bounds).0, TaskPayload::Working).task;
             caller = entry.caller().map(str::to_owned);
         }
         let own = |it: &Entry| usize::from(it.shown && it.caller() == caller.as_deref());

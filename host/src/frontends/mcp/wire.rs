@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::flight::Flight;
 use super::message::{Faulty, Kind, read};
-use super::outlet::{Outlet, Turn};
+use super::outlet::Outlet;
 use super::settings::McpSettings;
 
 /// Requests that wait for `rmcp`.
@@ -73,11 +73,15 @@ impl Transport<RoleServer> for Wire {
         item: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let (outgoing, flight) = (self.outgoing.clone(), Arc::clone(&self.flight));
-        let prepared = outgoing.map(|outgoing| prepare(outgoing, &item, &flight));
+        let turn = outgoing.as_ref().map(Outlet::turn);
+        let is_alone = answered(&item).is_some() && flight.is_last();
         async move {
-            let sent = match prepared.ok_or(io::ErrorKind::NotConnected)?? {
-                Prepared::Written => true,
-                Prepared::Queued(outgoing, line, turn) => outgoing.send(line, turn).await,
+            let mut line = serde_json::to_vec(&item)?;
+            line.push(b'\n');
+            let (outgoing, turn) = outgoing.zip(turn).ok_or(io::ErrorKind::NotConnected)?;
+            let sent = match is_alone {
+                true => outgoing.send_soon(line, turn).await,
+                false => outgoing.send(line, turn).await,
             };
             // Only now: an answer that nobody reads holds its place.
             if let Some(id) = answered(&item) {
@@ -109,27 +113,6 @@ impl Drop for Wire {
             writer.abort();
         }
     }
-}
-
-/// A message on its way out.
-enum Prepared {
-    Written,
-    Queued(Outlet, Vec<u8>, Turn),
-}
-
-/// Writes the only answer that is waited for at once; anything else gets its turn, and goes together
-/// with what else is ready by then.
-fn prepare(outgoing: Outlet, item: &ServerJsonRpcMessage, flight: &Flight) -> io::Result<Prepared> {
-    let mut line = serde_json::to_vec(item)?;
-    line.push(b'\n');
-    if answered(item).is_some() && flight.is_last() {
-        line = match outgoing.write_now(line) {
-            Ok(()) => return Ok(Prepared::Written),
-            Err(line) => line,
-        };
-    }
-    let turn = outgoing.turn();
-    Ok(Prepared::Queued(outgoing, line, turn))
 }
 
 /// The request that a message answers.

@@ -37,6 +37,8 @@ struct Marks {
     telling: tokio::sync::Mutex<()>,
     /// It is on record, and watchers have been told.
     told: AtomicBool,
+    /// Whoever runs this process has been told.
+    noticed: AtomicBool,
     /// A call was handed it, or its answer, and may come back for it.
     promised: AtomicBool,
 }
@@ -53,6 +55,16 @@ pub(super) struct Hold {
 impl Held {
     fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalId, Shared>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes back that a call was handed this request. Whether others hold it.
+    pub(super) fn take_back(&self, id: &ApprovalId) -> bool {
+        let held = self.lock();
+        let shared = held.get(id);
+        if let Some(shared) = shared {
+            shared.marks.promised.store(false, Ordering::SeqCst);
+        }
+        shared.is_some()
     }
 
     #[cfg(test)]
@@ -98,6 +110,12 @@ impl Hold {
             show();
         }
         Ok(())
+    }
+
+    /// Whether whoever runs this process is still to be told, which this has done. Of a request of
+    /// another process that process has told.
+    pub(super) fn is_first_notice(&self) -> bool {
+        self.marks.as_ref().is_some_and(|marks| !marks.noticed.swap(true, Ordering::SeqCst))
     }
 
     /// The call was handed the request or its answer: it stays, whoever else goes.

@@ -35,10 +35,14 @@ impl ApprovalQueue {
         })?;
         let waiter = self.0.waiting.register(&request.id);
         let record = recording::requested(self, &request);
-        if let Err(error) = hold.tell(record, || self.publish(&request, mode)).await {
+        if let Err(error) = hold.tell(record, || self.publish(&request)).await {
             tracing::error!("the audit log can't be written: {error}");
             hold.let_go().await;
             return Err(Answer::Unavailable("the audit log can't be written".to_owned()));
+        }
+        // Whoever calls in that mode asks somebody itself; an identical call may not.
+        if mode != ApprovalMode::HandBackAtOnce && hold.is_first_notice() {
+            self.notice(&request);
         }
         Ok(Put { request, waiter, hold })
     }
@@ -81,11 +85,7 @@ impl ApprovalQueue {
         .await
     }
 
-    fn publish(&self, request: &ApprovalRequest, mode: ApprovalMode) {
-        // Whoever calls in that mode asks somebody itself.
-        if mode != ApprovalMode::HandBackAtOnce {
-            self.notice(request);
-        }
+    fn publish(&self, request: &ApprovalRequest) {
         self.0.bus.publish_for(&request.call_id, request.caller.caller.as_deref(), || {
             EventKind::ToolApprovalRequest {
                 request_id: request.id.clone(),

@@ -212,6 +212,23 @@ impl ApprovalQueue {
         Ok(())
     }
 
+    /// Ends a request that was handed to a call which is called off, also where an answer has come
+    /// that no call took. Where calls of this process wait for it, the last of them ends it.
+    /// Whether it was ended now.
+    ///
+    /// # Errors
+    /// A store at fault.
+    pub fn withdraw(&self, id: &ApprovalId, reason: &str) -> Result<bool, StorageError> {
+        if self.0.held.take_back(id) {
+            return Ok(false);
+        }
+        let withdrawn = self.0.store.withdraw(id, reason, self.now())?;
+        if withdrawn {
+            self.tell_ended(std::slice::from_ref(id), ApprovalState::Withdrawn, reason);
+        }
+        Ok(withdrawn)
+    }
+
     /// Tells the audit log, watchers and waiters of requests that ended, and why.
     pub(super) fn tell_ended(&self, ended: &[ApprovalId], state: ApprovalState, reason: &str) {
         for id in ended {

@@ -1,3 +1,5 @@
+//! Kept code: what is mapped, and all that is refused.
+
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 

@@ -4,14 +4,14 @@
 //! Every message of the server passes [`Watched`] first. It takes out what the host acts on itself,
 //! in order and without a task for each, and bounds what a server may ask for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    JsonRpcMessage, JsonRpcNotification, ProgressNotificationParam, ProgressToken, RequestId,
-    ServerNotification, ServerRequest,
+    ClientRequest, JsonRpcMessage, JsonRpcNotification, ProgressNotificationParam, ProgressToken,
+    RequestId, ServerNotification, ServerRequest,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -23,6 +23,9 @@ use crate::contract::sink::{CallSink, Progress};
 /// Requests of a server that belljar hasn't answered yet. A server that doesn't read the answers
 /// would otherwise fill the host's memory with them.
 const ASKED_MAX: usize = 64;
+/// Calls whose answers are looked out for; several times of what may wait at once. Who gives a call
+/// up before it goes out forgets it too early, so that the oldest must make room.
+const CALLED_MAX: usize = 1_024;
 
 /// Said of a server whose words can't be told apart.
 const BROKEN: &str = "it wrote what is no message of the protocol, in the place of one";
@@ -48,7 +51,8 @@ pub(super) struct Link {
     broken: AtomicBool,
     why: Mutex<Option<String>>,
     progress: Mutex<HashMap<ProgressToken, Arc<dyn CallSink>>>,
-    spoilt: Mutex<HashMap<RequestId, Spoilt>>,
+    /// Calls that went out and aren't forgotten, and whether their answer was spoilt.
+    called: Mutex<VecDeque<(RequestId, Option<Spoilt>)>>,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -83,18 +87,30 @@ impl Link {
         held(&self.progress).insert(token, sink);
     }
 
-    /// Forgets a call.
-    pub(super) fn forget(&self, token: &ProgressToken, id: &RequestId) -> Option<Spoilt> {
-        held(&self.progress).remove(token);
-        held(&self.spoilt).remove(id)
+    /// A call goes out. Its answer may be there before anybody follows it.
+    fn call(&self, id: RequestId) {
+        let mut called = held(&self.called);
+        if called.len() >= CALLED_MAX {
+            called.pop_front();
+        }
+        called.push_back((id, None));
     }
 
-    /// Notes that the answer to a request can't be handed on.
+    /// Forgets a call; says whether its answer was spoilt.
+    pub(super) fn forget(&self, token: &ProgressToken, id: &RequestId) -> Option<Spoilt> {
+        held(&self.progress).remove(token);
+        let mut called = held(&self.called);
+        let at = called.iter().position(|(known, _)| known == id)?;
+        let (_, spoilt) = called.remove(at)?;
+        spoilt
+    }
+
+    /// Notes that the answer to a call can't be handed on. An id that no call waits under is the
+    /// server's own invention, or late, and isn't kept.
     pub(super) fn spoil(&self, id: RequestId, how: Spoilt) {
-        let mut spoilt = held(&self.spoilt);
-        // Ids that nobody asked for are the server's own invention.
-        if spoilt.len() < 1_024 {
-            spoilt.insert(id, how);
+        let mut called = held(&self.called);
+        if let Some(entry) = called.iter_mut().find(|(known, _)| *known == id) {
+            *entry = (id, Some(how));
         }
     }
 
@@ -191,6 +207,11 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        if let JsonRpcMessage::Request(it) = &item
+            && matches!(it.request, ClientRequest::CallToolRequest(_))
+        {
+            self.link.call(it.id.clone());
+        }
         let answered = match &item {
             JsonRpcMessage::Response(it) => Some(&it.id),
             JsonRpcMessage::Error(it) => it.id.as_ref(),

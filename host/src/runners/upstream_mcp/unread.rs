@@ -2,9 +2,10 @@
 //!
 //! Believes nothing of it but whose answer it would be. Holds no line.
 
+use std::fmt;
+
 use rmcp::model::RequestId;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::head::id_in_head;
 
@@ -20,22 +21,54 @@ pub(super) enum Unread {
 }
 
 /// The members by which a message is known. What they hold may be anything.
-#[derive(Deserialize)]
+#[derive(Default)]
 struct Members {
-    #[serde(default, deserialize_with = "there")]
     jsonrpc: bool,
-    #[serde(default, deserialize_with = "there")]
+    /// A `result` or an `error`.
+    outcome: bool,
     method: bool,
-}
-
-fn there<'de, D: serde::Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
-    IgnoredAny::deserialize(from).map(|_| true)
 }
 
 impl Members {
     /// Of the protocol, and no request or notification.
     fn may_answer(&self) -> bool {
         self.jsonrpc && !self.method
+    }
+
+    /// Whether an `id` beside them is that of a request. Logs in JSON have ids of their own.
+    fn may_tell_a_request(&self) -> bool {
+        (self.jsonrpc || self.outcome) && !self.method
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Names)
+    }
+}
+
+/// Logs like to name a member twice, which a derived reader would take for broken JSON.
+struct Names;
+
+impl<'de> Visitor<'de> for Names {
+    type Value = Members;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+        let mut members = Members::default();
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                "jsonrpc" => members.jsonrpc = true,
+                "result" | "error" => members.outcome = true,
+                "method" => members.method = true,
+                _ => {}
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(members)
     }
 }
 
@@ -52,14 +85,16 @@ pub(super) fn judge(line: &[u8]) -> Unread {
         }
         _ => return Unread::Stray,
     }
-    if let Some(id) = id_in_head(line) {
-        return Unread::Answer(id);
-    }
-    match serde_json::from_slice::<Members>(line) {
-        Ok(members) if members.may_answer() => Unread::Broken,
+    let may_answer = match serde_json::from_slice::<Members>(line) {
         // Whole JSON of another kind: a log in JSON.
-        Ok(_) => Unread::Stray,
-        Err(_) => Unread::Broken,
+        Ok(members) if !members.may_tell_a_request() => return Unread::Stray,
+        Ok(members) => members.may_answer(),
+        Err(_) => true,
+    };
+    match id_in_head(line) {
+        Some(id) => Unread::Answer(id),
+        None if may_answer => Unread::Broken,
+        None => Unread::Stray,
     }
 }
 
@@ -75,7 +110,14 @@ mod tests {
             "[INFO] started",
             "[]",
             r#"[{"level":"info"}]"#,
+            r#"[["started"]]"#,
             r#"{"level":"info","msg":"started","error":null}"#,
+            r#"{"level":"info","id":7,"msg":"started"}"#,
+            r#"{"id":7}"#,
+            r#"{"id":"7","params":{"result":{},"error":{}}}"#,
+            r#"{"id":7,"level":"info","id":8,"level":"warn"}"#,
+            r#"{"level":"warn","error":"one","error":"two"}"#,
+            r#"{"id":7,"method":"GET","result":"ok"}"#,
             r#"{"jsonrpc":"2.0","method":5,"params":[]}"#,
             "\u{1b}[32mok\u{1b}[0m {",
             "Traceback (most recent call last):",
@@ -91,6 +133,9 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":7,"nothing":1}"#,
             r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"ty"#,
             r#"{"id":7,"result":{}}"#,
+            r#"{"id":7,"error":"no"}"#,
+            // Cut, so nobody knows what would have followed.
+            r#"{"level":"info","id":7,"msg":"sta"#,
         ] {
             assert_eq!(judge(line.as_bytes()), Unread::Answer(RequestId::Number(7)), "{line}");
         }

@@ -1,3 +1,5 @@
+//! The compiler's process: what it is given, how it ends, and who ends it.
+
 use std::path::Path;
 use std::time::Duration;
 

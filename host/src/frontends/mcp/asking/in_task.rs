@@ -36,6 +36,7 @@ pub(in super::super) async fn wait_in_task(
         let Some(id) = pending(&result) else {
             return Ok(answer(result, &call.tool).into());
         };
+        let here = call.shared.askers.join(&id);
         let asked = asked(call, id.clone()).await?;
         let question = if asks { Some(question(call, &asked, round)?) } else { None };
         let told = format!("waits for a person to answer the request for approval `{id}`");
@@ -50,7 +51,7 @@ pub(in super::super) async fn wait_in_task(
         tokio::select! {
             biased;
             () = call.context.ct.cancelled() => {
-                return Ok(answer(call_off(call, id).await?, &call.tool).into());
+                return Ok(answer(call_off(call, here, result).await, &call.tool).into());
             }
             // It stays as it is: the identical call, made later, is admitted once it is answered.
             () = made.leaving.cancelled() => return Ok(answer(result, &call.tool).into()),

@@ -12,6 +12,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::poll_fn;
 use rmcp::model::RequestId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::super::flight::{Flight, FlightError};
 use super::super::message::Faulty;
@@ -96,10 +97,11 @@ impl Drop for Place {
     }
 }
 
-/// The same body, which keeps its request's place while it is read.
-pub(super) fn held(body: Body, mut place: Place) -> Body {
+/// The same body, which keeps its request's place while it is read. `call` goes along.
+pub(super) fn held(body: Body, mut place: Place, call: Option<TaskTrackerToken>) -> Body {
     let mut parts = body.into_data_stream();
     Body::from_stream(poll_fn(move |context| {
+        let _held = &call;
         let part = parts.poll_next_unpin(context);
         // By a method, so that the place as a whole is held here.
         place.saw(&part);

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    DetailedTask, ErrorData, InputRequest, InputRequests, InputResponses, JsonObject, Task,
-    TaskPayload,
+    ErrorData, InputRequest, InputRequests, InputResponses, JsonObject, Task, TaskPayload,
 };
 use serde::Serialize;
 use tokio::sync::oneshot;
@@ -46,7 +45,7 @@ pub(super) struct Entry {
 
 /// How a task ended.
 pub(super) struct End {
-    payload: TaskPayload,
+    payload: Arc<TaskPayload>,
     pub(super) at: Instant,
     pub(super) bytes: usize,
 }
@@ -61,10 +60,11 @@ impl End {
             _ => 0,
         };
         if bytes <= max {
-            return Self { payload, at, bytes };
+            return Self { payload: Arc::new(payload), at, bytes };
         }
         let why = format!("the result has {bytes} bytes, and of tasks at most {max} are kept");
-        Self { payload: failed(&ErrorData::internal_error(why, None)), at, bytes: 0 }
+        let payload = Arc::new(failed(&ErrorData::internal_error(why, None)));
+        Self { payload, at, bytes: 0 }
     }
 }
 
@@ -84,19 +84,19 @@ impl Entry {
         ended.map_or(bounds.task_ttl, |ran| bounds.task_ttl.max(ran + bounds.task_kept))
     }
 
-    pub(super) fn detailed(&self, bounds: &McpBounds) -> DetailedTask {
+    /// How it stands. What it ended with can be long, and is shared.
+    pub(super) fn stands(&self, bounds: &McpBounds) -> (Task, Arc<TaskPayload>) {
         let payload = match (&self.end, &self.question) {
-            (Some(end), _) => end.payload.clone(),
-            (None, Some((question, _))) => TaskPayload::InputRequired {
+            (Some(end), _) => Arc::clone(&end.payload),
+            (None, Some((question, _))) => Arc::new(TaskPayload::InputRequired {
                 input_requests: InputRequests::from([(
                     question.key.clone(),
                     question.request.clone(),
                 )]),
-            },
-            (None, None) => TaskPayload::Working,
+            }),
+            (None, None) => Arc::new(TaskPayload::Working),
         };
-        let task = self.told.clone().with_ttl_ms(millis(self.ttl(bounds)));
-        DetailedTask::new(task, payload)
+        (self.told.clone().with_ttl_ms(millis(self.ttl(bounds))), payload)
     }
 
     /// Takes the answer to what it asks, once.

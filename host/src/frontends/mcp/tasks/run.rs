@@ -23,6 +23,9 @@ type Making = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> +
 pub(in super::super) struct Lane {
     /// Cancelled when nothing more is asked by that way.
     pub(in super::super) leaving: CancellationToken,
+    /// Cancelled when calls that are no tasks must end; they are answered all the same. Nothing
+    /// cancels that of one connection, which ends them itself.
+    pub(in super::super) stop: CancellationToken,
     pub(in super::super) running: TaskTracker,
     /// How long tasks may still run then.
     pub(in super::super) drain: Duration,

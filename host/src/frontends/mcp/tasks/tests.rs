@@ -24,7 +24,7 @@ fn tasks(change: impl FnOnce(&mut McpBounds)) -> Arc<Tasks> {
 
 fn lane() -> Lane {
     let (leaving, running) = (CancellationToken::new(), TaskTracker::new());
-    Lane { leaving, running, drain: Duration::from_secs(1) }
+    Lane { leaving, stop: CancellationToken::new(), running, drain: Duration::from_secs(1) }
 }
 
 fn text(bytes: usize) -> CallToolResponse {

@@ -308,6 +308,40 @@ async fn cancelling_a_task_that_asks_withdraws_its_question_and_the_next_call_as
     }
 }
 
+#[tokio::test]
+async fn an_answer_that_is_no_object_is_none() {
+    let desk = Desk::asking(McpApprovals::Elicit);
+    let mut client = taking(&desk);
+    let id = task(&mut client, "fake_write", json!({})).await;
+    for said in [json!(["accept", {"decision": "approve"}, null]), json!([]), json!("accept")] {
+        let told = update(&mut client, &id, json!({"approval": said})).await;
+        assert_eq!(told["error"]["code"], -32602, "{told}");
+        assert!(!told.to_string().contains("struct"), "{told}");
+    }
+    assert_eq!(get(&mut client, &id).await["status"], "input_required");
+    assert_eq!(runs(&desk), 0);
+}
+
+#[tokio::test]
+async fn a_task_that_is_cancelled_leaves_its_question_to_the_identical_one() {
+    let desk = Desk::asking(McpApprovals::Elicit);
+    let mut client = taking(&desk);
+    let first = task(&mut client, "fake_write", json!({})).await;
+    let second = task(&mut client, "fake_write", json!({})).await;
+    assert_eq!(pending(&desk), 1, "they share it");
+    client.ask(2, "tasks/cancel", json!({"taskId": first})).await;
+    let ended = no_longer(&mut client, &first, "input_required").await;
+    assert_eq!(ended["status"], "cancelled", "{ended}");
+    let stands = get(&mut client, &second).await;
+    assert_eq!((&stands["status"], pending(&desk)), (&json!("input_required"), 1), "{stands}");
+    update(&mut client, &second, json!({"approval": approve()})).await;
+    let ended = no_longer(&mut client, &second, "input_required").await;
+    assert!(["working", "completed"].contains(&ended["status"].as_str().unwrap()), "{ended}");
+    no_longer(&mut client, &second, "working").await;
+    assert_eq!((runs(&desk), pending(&desk)), (1, 0));
+    assert_eq!(desk.frontend.shared.askers.len(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_connection_ends_its_tasks_within_the_drain() {
     let desk = Desk::with(McpSettings { drain: Duration::from_secs(3), ..McpSettings::default() });

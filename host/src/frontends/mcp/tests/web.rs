@@ -146,6 +146,12 @@ async fn bodies_that_are_no_single_request_are_refused() {
     for (body, status, code) in [
         ("{", 400, -32700),
         ("[]", 400, -32600),
+        ("5", 400, -32600),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":["accept",{"decision":"approve"},null]}"#,
+            400,
+            -32600,
+        ),
         (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, 400, -32600),
         (null, 400, -32602),
         (&long, 413, -32600),
@@ -299,4 +305,30 @@ async fn t31_what_a_session_asked_ends_with_it() {
     while !pending().is_empty() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+}
+
+/// A call that runs when the server is told to end, and its answer.
+async fn ended_by_shutdown(drain: Duration, release: bool) -> Value {
+    let desk = Desk::with(McpSettings { drain, ..McpSettings::default() });
+    let shutdown = CancellationToken::new();
+    let web = Arc::new(Web::new(&desk.frontend.shared, shutdown.clone()));
+    let slow = modern(&desk, "mcp", "tools/call", json!({"name": "fake_slow"}));
+    let answer = tokio::spawn(async move { only(web.answer(slow).await).await });
+    while desk.runner.begun.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    shutdown.cancel();
+    if release {
+        desk.runner.released.cancel();
+    }
+    answer.await.unwrap()
+}
+
+#[tokio::test]
+async fn at_the_end_a_call_may_end_by_itself_and_is_answered_in_any_case() {
+    let done = ended_by_shutdown(Duration::from_secs(60), true).await;
+    assert_eq!(done["result"]["isError"], false, "{done}");
+    let cut = ended_by_shutdown(Duration::from_millis(1), false).await;
+    let told = &cut["result"]["_meta"]["belljar/result"]["outcome"];
+    assert_eq!(told, "interrupted", "{cut}");
 }

@@ -1,7 +1,9 @@
 //! What a server may ask for, over a transport that is a queue.
 
 use futures_util::future::BoxFuture;
-use rmcp::model::{ClientResult, ErrorData, JsonRpcMessage};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientResult, ErrorData, JsonRpcMessage,
+};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
@@ -69,6 +71,18 @@ impl Bench {
     fn answer(&mut self, id: usize) -> BoxFuture<'static, Result<(), std::io::Error>> {
         let id = RequestId::Number(id.try_into().unwrap());
         Box::pin(self.watched.send(JsonRpcMessage::response(ClientResult::empty(()), id)))
+    }
+
+    /// A call that goes out.
+    fn call(&mut self, id: i64) {
+        let request = CallToolRequest::new(CallToolRequestParams::new("echo"));
+        let request = ClientRequest::CallToolRequest(request);
+        drop(self.watched.send(JsonRpcMessage::request(request, RequestId::Number(id))));
+    }
+
+    fn forget(&self, id: i64) -> Option<Spoilt> {
+        let token = ProgressToken(RequestId::Number(0));
+        self.link.forget(&token, &RequestId::Number(id))
     }
 }
 
@@ -144,10 +158,32 @@ async fn news_is_the_hosts_own_and_passes_nobody_else() {
 }
 
 #[test]
-fn spoilt_answers_that_nobody_asked_for_are_bounded() {
-    let link = Link::default();
-    for id in 0..5_000 {
-        link.spoil(RequestId::Number(id), Spoilt::Unreadable);
+fn an_overlong_answer_names_its_limit_after_any_number_of_invented_and_late_ones() {
+    let mut bench = Bench::new();
+    for id in 1_000..2_024 {
+        bench.link.spoil(RequestId::Number(id), Spoilt::Unreadable);
     }
-    assert_eq!(held(&link.spoilt).len(), 1_024);
+    for id in 0..1_024 {
+        bench.call(id);
+        assert_eq!(bench.forget(id), None);
+        bench.link.spoil(RequestId::Number(id), Spoilt::Unreadable);
+    }
+    assert!(held(&bench.link.called).is_empty());
+    // An id that was invented before it was given to a call says nothing of that call.
+    bench.call(1_024);
+    bench.call(1_025);
+    bench.link.spoil(RequestId::Number(1_025), Spoilt::Overlong(10));
+    assert_eq!((bench.forget(1_024), bench.forget(1_025)), (None, Some(Spoilt::Overlong(10))));
+    assert_eq!(bench.forget(1_025), None);
+}
+
+#[test]
+fn calls_that_nobody_forgets_are_bounded_and_make_room_for_the_next() {
+    let mut bench = Bench::new();
+    for id in 0..5_000 {
+        bench.call(id);
+    }
+    assert_eq!(held(&bench.link.called).len(), CALLED_MAX);
+    bench.link.spoil(RequestId::Number(4_999), Spoilt::Overlong(10));
+    assert_eq!(bench.forget(4_999), Some(Spoilt::Overlong(10)));
 }

@@ -1,3 +1,5 @@
+//! What a component may hold before a compiler sees it.
+
 use super::*;
 
 fn component(inside: &str) -> Vec<u8> {

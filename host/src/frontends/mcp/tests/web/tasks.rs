@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::kit::Desk;
 use super::{modern, only};
 use crate::frontends::access::Access;
+use crate::frontends::held::Held;
 use crate::frontends::mcp::McpSettings;
 use crate::frontends::mcp::over_http::Web;
 use crate::storage::ListFilter;
@@ -27,6 +28,29 @@ fn taking(desk: &Desk, access: &Arc<Access>, method: &str, mut params: Value) ->
     }
     request.extensions_mut().insert(Arc::clone(access));
     request
+}
+
+#[tokio::test]
+async fn a_task_keeps_the_room_for_its_arguments_and_nothing_else_of_its_request() {
+    let mut settings = McpSettings { drain: Duration::from_millis(20), ..McpSettings::default() };
+    settings.bounds.task_grace = Duration::from_millis(1);
+    let desk = Desk::with(settings);
+    let shutdown = CancellationToken::new();
+    let web = Web::new(&desk.frontend.shared, shutdown.clone());
+    let token = Arc::new(desk.access("mcp"));
+    let (place, room) = (Arc::new("a place"), Arc::new("room"));
+    let mut slow = taking(&desk, &token, "tools/call", json!({"name": "fake_slow"}));
+    slow.extensions_mut().insert(Arc::clone(&place));
+    slow.extensions_mut().insert(Held::new(Arc::clone(&room) as _));
+    let made = only(web.answer(slow).await).await;
+    assert_eq!(made["result"]["resultType"], "task", "{made}");
+    while Arc::strong_count(&place) > 1 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(Arc::strong_count(&room), 2, "the task runs, with its arguments");
+    shutdown.cancel();
+    desk.frontend.idle().await;
+    assert_eq!(Arc::strong_count(&room), 1);
 }
 
 #[tokio::test]
