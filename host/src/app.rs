@@ -171,8 +171,8 @@ pub struct App {
 /// See [`StartError`]; nothing is left running.
 pub fn start(setup: &Setup) -> Result<App, StartError> {
     // Before the grants: whether one of them holds these folders shows only once they are there.
-    let (code_store, code_store_problem) = open_code_store(setup);
     let state = state::open(setup, unix_ms)?;
+    let (code_store, code_store_problem) = open_code_store(setup);
     let own = Arc::new(own_folders(setup));
     let given = Given::new(setup, &own)?;
     let policy = policy(setup)?;
