@@ -8,6 +8,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::MethodRouter;
 
+use hyper::body::Body as _;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Shared;
@@ -17,6 +18,7 @@ use super::doors::Peer;
 use super::guarded::guarded;
 use super::problem::Problem;
 use super::tokens::{AT_ONCE, Speaker};
+use super::untaken::Untaken;
 use crate::config::Role;
 use crate::frontends::held::Held;
 
@@ -97,18 +99,24 @@ async fn within_a_place(
     roles: Option<&[Role]>,
     next: Next,
 ) -> Response {
-    match placed(shared, request, roles) {
-        Ok((request, place)) => guarded(next.run(request).await, place),
-        Err(problem) => problem.into_response(),
-    }
+    let (request, place, own) = match placed(shared, request, roles) {
+        Ok(placed) => placed,
+        Err(problem) => return problem.into_response(),
+    };
+    let answer = next.run(request).await;
+    // What goes on without an end is bounded where it is made.
+    let bytes = answer.body().size_hint().exact().unwrap_or_default();
+    let waits = own.add(usize::try_from(bytes).unwrap_or(usize::MAX));
+    guarded(answer, (place, waits))
 }
 
 fn placed(
     shared: &Shared,
     request: Request,
     roles: Option<&[Role]>,
-) -> Result<(Request, RequestPlace), Problem> {
+) -> Result<(Request, RequestPlace, Untaken), Problem> {
     let speaker = speaker(shared, &request, roles)?;
+    speaker.untaken.check()?;
     let place = Arc::clone(&speaker.places).try_acquire_owned().map_err(|_full| {
         Problem::too_many(format!("{AT_ONCE} requests of this token are being answered already"))
     })?;
@@ -121,9 +129,10 @@ fn placed(
     if let Some(access) = speaker.access.as_ref().filter(|_| speaker.is_any(&[Role::Caller])) {
         parts.extensions.insert(Arc::clone(access));
     }
+    let untaken = speaker.untaken.clone();
     parts.extensions.insert(speaker);
     parts.extensions.insert(place.clone());
-    Ok((Request::from_parts(parts, body), place))
+    Ok((Request::from_parts(parts, body), place, untaken))
 }
 
 fn speaker(

@@ -20,6 +20,7 @@ mod routes;
 mod server;
 mod stream;
 mod tokens;
+mod untaken;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

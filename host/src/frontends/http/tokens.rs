@@ -14,6 +14,7 @@ use super::error::HttpError;
 use super::hub::STREAMS_MAX;
 use super::problem::Problem;
 use super::server::CONNECTIONS_MAX;
+use super::untaken::Untaken;
 use crate::config::{Config, Role, TokenOrigin, TokenSettings};
 use crate::contract::ids::Digest;
 use crate::frontends::access::Access;
@@ -45,6 +46,8 @@ pub(super) struct Speaker {
     pub(super) connections: Arc<Semaphore>,
     /// Room for the bodies of its requests.
     pub(super) bodies: Arc<Semaphore>,
+    /// Its answers that are not through.
+    pub(super) untaken: Untaken,
 }
 
 impl Speaker {
@@ -62,6 +65,7 @@ impl Speaker {
             streams: Arc::new(Semaphore::new(STREAMS_OF_ONE)),
             connections: Arc::new(Semaphore::new(CONNECTIONS_OF_ONE)),
             bodies: budget.of_one(),
+            untaken: Untaken::default(),
         })
     }
 

@@ -28,6 +28,10 @@ use crate::frontends::http::doors::Peer;
 use crate::frontends::http::{HttpFrontend, HttpParts};
 use crate::runners::OutsideTools;
 
+/// Bytes that `fake.flood` leaves: more than the system holds of a connection that nobody reads, and
+/// not more than is kept of one call.
+pub(super) const FLOOD_LEN: usize = 15 << 20;
+
 /// The port that requests are made under.
 pub(super) const PORT: u16 = 8808;
 
@@ -82,7 +86,7 @@ impl ToolRunner for Runner {
             "panic" => panic!("a runner that panics"),
             "blob" | "flood" => {
                 let is_flood = tool.tool.as_str() == "flood";
-                let bytes = if is_flood { vec![b'x'; 48 << 20] } else { b"<script>".to_vec() };
+                let bytes = if is_flood { vec![b'x'; FLOOD_LEN] } else { b"<script>".to_vec() };
                 attachments.push(Attachment {
                     uri: crate::contract::normalise::result_uri(&attempt.call_id, 0),
                     kind: AttachmentKind::Blob,

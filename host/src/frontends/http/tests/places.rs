@@ -8,7 +8,7 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tower::ServiceExt as _;
 
-use super::kit::{Api, asking, until};
+use super::kit::{Api, FLOOD_LEN, asking, until};
 use crate::contract::client::CLIENT_PROTOCOL;
 use crate::frontends::http::client;
 use crate::frontends::http::tokens::{AT_ONCE, STREAMS_OF_ONE};
@@ -36,6 +36,21 @@ async fn a_request_has_its_place_until_its_answer_is_through() {
     api.get("calls-a", "/v1/tools").await.is(200);
     let mut whole = held.pop().unwrap().into_body().into_data_stream();
     while futures_util::StreamExt::next(&mut whole).await.is_some() {}
+    api.get("calls-a", "/v1/tools").await.is(200);
+}
+
+#[tokio::test]
+async fn who_does_not_take_long_answers_is_not_served_until_it_does() {
+    let api = Api::new();
+    api.post("calls-a", "/v1/calls", json!({"tool": "fake.flood", "callId": "x"})).await.is(200);
+    let mut held = Vec::new();
+    for _ in 0..=(128 << 20) / FLOOD_LEN {
+        held.push(begun(&api, "calls-a", "/v1/results/x/0").await);
+        assert_eq!(held.last().unwrap().status(), 200);
+    }
+    api.get("calls-a", "/v1/tools").await.is_problem(503, "take those first");
+    api.get("calls-b", "/v1/tools").await.is(200);
+    held.pop();
     api.get("calls-a", "/v1/tools").await.is(200);
 }
 

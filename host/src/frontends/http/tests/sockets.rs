@@ -242,7 +242,8 @@ async fn a_client_that_reads_nothing_loses_its_connection() {
     let served = Served::within(1, LONG).await;
     let body = serde_json::json!({"tool": "fake.flood", "callId": "x"});
     served.api.post("calls-a", "/v1/calls", body).await.is(200);
-    let _stalled = served.connect(&get("/v1/results/x/0")).await;
+    let mut stalled = served.connect(&get("/v1/results/x/0")).await;
+    seen(&mut stalled, "HTTP/1.1 200").await;
     // The clock goes on by itself where everybody waits.
     let mut next = served.connect(&get("/v1/tools")).await;
     seen(&mut next, "HTTP/1.1 200").await;
