@@ -91,7 +91,7 @@ pub enum EventKind {
     UpstreamFinding {
         /// The server.
         server: PluginName,
-        /// The tool's name there, escaped.
+        /// The tool's name there, escaped, or `#` and its place in the list.
         tool: String,
         /// What is odd about it, escaped.
         finding: String,

@@ -60,6 +60,18 @@ def tools():
             tool("list", schema={"type": "array"}),
             tool("long", "x" * 20000),
         ]
+    if "malformed" in MODE:
+        sent = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
+        return [
+            tool("fine"),
+            {"name": "bare"},
+            {"name": "listed", "inputSchema": []},
+            tool("titled", title=5),
+            tool("claiming", annotations={"readOnlyHint": "yes"}),
+            None,
+            tool("sent", schema=sent),
+            tool("fine_too"),
+        ]
     return [
         tool(
             "echo",
@@ -125,7 +137,7 @@ def misbehave(name, number):
 
 def call(number, params, tell):
     name, arguments = params["name"], params.get("arguments") or {}
-    if name == "echo":
+    if name in ("echo", "fine_too"):
         return text(arguments.get("text", ""))
     if name == "kinds_of.things":
         token = params.get("_meta", {}).get("progressToken")
@@ -188,6 +200,8 @@ def result_of(number, method, params, tell):
         return listen(number, tell)
     elif method == "tools/list" and "pages" in MODE:
         result = {"tools": [], "nextCursor": "again"}
+    elif method == "tools/list" and "unlisted" in MODE:
+        result = {"tools": {"echo": tool("echo")}}
     elif method == "tools/list":
         result = {"tools": tools()}
     elif method == "tools/call":

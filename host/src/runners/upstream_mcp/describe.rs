@@ -41,21 +41,24 @@ pub(super) struct Odd {
     pub(super) finding: String,
 }
 
-/// Describes all tools of a server.
+/// Describes all tools of a server. `malformed`: what it lists besides, told first.
 pub(super) fn describe(
     server: &UpstreamServer,
     says: Option<&Implementation>,
     tools: Vec<Tool>,
+    malformed: Vec<Odd>,
 ) -> (Vec<Described>, Vec<Odd>) {
-    let (mut described, mut odd) = (Vec::new(), Vec::new());
+    let (mut described, mut odd) = (Vec::new(), malformed);
     let identity = json!({
         "server": server.identity(),
         "name": says.map(|it| &it.name),
         "version": says.map(|it| &it.version),
     });
     let mut uses: HashMap<String, usize> = HashMap::new();
-    for tool in &tools {
-        *uses.entry(alike(&tool.name)).or_default() += 1;
+    // A malformed one still has its name: nobody knows which of the two the server would call.
+    let names = odd.iter().map(|it| it.tool.as_str()).chain(tools.iter().map(|it| &*it.name));
+    for name in names {
+        *uses.entry(alike(name)).or_default() += 1;
     }
     for tool in tools {
         let name = tool.name.to_string();

@@ -10,6 +10,7 @@ mod changes;
 mod child;
 mod connect;
 mod describe;
+mod entry;
 mod error;
 mod head;
 mod lines;

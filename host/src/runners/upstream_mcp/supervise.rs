@@ -15,6 +15,7 @@ use super::connect::{Connection, connect, words};
 use super::describe::{Described, describe};
 use super::error::UpstreamError;
 use super::listing::{Listed, list};
+use super::spec::Way;
 use super::state::Shared;
 use crate::contract::escape::clipped_line;
 use crate::events::{EventBus, EventKind, Redactor};
@@ -110,10 +111,12 @@ impl Supervisor {
         let peer = connection.running.peer();
         let says = peer.peer_info();
         let lists = says.as_ref().is_none_or(|says| says.capabilities.tools.is_some());
-        let Listed { tools, cut, .. } = if lists { list(peer).await? } else { Listed::default() };
         let server = &self.shared.server;
+        let over_http = matches!(server.way, Ok(Way::Http(_)));
+        let listed = if lists { list(peer, over_http).await? } else { Listed::default() };
+        let Listed { tools, malformed, cut, .. } = listed;
         let says = says.as_ref().and_then(|says| says.server_info.as_ref());
-        let (mut described, odd) = describe(server, says, tools);
+        let (mut described, odd) = describe(server, says, tools, malformed);
         if let Some((first, why)) = cut {
             self.tell_odd(&first, &format!("it is left out, with all that follow it: {why}"));
         }

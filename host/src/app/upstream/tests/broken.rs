@@ -104,6 +104,69 @@ async fn of_two_thousand_tools_the_first_thousand_are_offered_and_the_rest_is_to
     assert!(app.host.tool("up.t999").is_some() && app.host.tool("up.t1000").is_none());
 }
 
+/// What is told of the tools of a server before it is up.
+async fn found(events: &mut EventStream) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    loop {
+        match events.next().await {
+            Some(Seen::Event(event)) => match &event.kind {
+                EventKind::UpstreamFinding { tool, finding, .. } => {
+                    found.push((tool.clone(), finding.clone()));
+                }
+                EventKind::UpstreamUp { .. } => return found,
+                EventKind::UpstreamDown { reason, .. } => panic!("{reason}"),
+                _ => {}
+            },
+            Some(_) => {}
+            None => panic!("no more events"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn t42_a_malformed_tool_is_left_out_with_its_reason_and_the_others_are_offered() {
+    for mode in ["malformed", "modern-malformed"] {
+        let folder = tempfile::tempdir().unwrap();
+        let app = start(&setup(folder.path(), mode, "")).unwrap();
+        let mut events = app.host.events();
+        app.upstream.start();
+        let found = found(&mut events).await;
+        let told: Vec<_> = found
+            .iter()
+            .map(|(tool, why)| (tool.as_str(), why.strip_prefix("it is left out: ").unwrap()))
+            .collect();
+        let expected = [
+            ("bare", "it has no `inputSchema`"),
+            ("listed", "its `inputSchema` is no object"),
+            ("titled", "its `title` is no text"),
+            ("claiming", "its `annotations.readOnlyHint` is neither true nor false"),
+            ("#6", "it is no object"),
+        ];
+        assert_eq!(told, expected, "{mode}");
+        let ids: BTreeSet<_> =
+            app.host.tools().iter().map(|it| it.descriptor.id.to_string()).collect();
+        let offered = ["up.fine", "up.fine-too", "up.sent"].map(str::to_owned);
+        assert_eq!(ids, BTreeSet::from(offered), "{mode}");
+        let result = app.host.call(call("up.fine-too", &json!({"text": "x"}))).await;
+        assert_eq!((result.outcome, result.content.as_str()), (Outcome::Success, "x"), "{mode}");
+        app.upstream.end().await;
+    }
+}
+
+#[tokio::test]
+async fn t42_a_list_that_is_none_is_an_error_of_the_server() {
+    for mode in ["unlisted", "modern-unlisted"] {
+        let folder = tempfile::tempdir().unwrap();
+        let app = start(&setup(folder.path(), mode, "")).unwrap();
+        let mut events = app.host.events();
+        app.upstream.start();
+        let reason = down(&mut events).await;
+        assert!(reason.contains("its answer has no list `tools`"), "{mode}: {reason}");
+        assert!(app.host.tools().is_empty());
+        app.upstream.end().await;
+    }
+}
+
 #[tokio::test]
 async fn t40_an_approval_of_the_old_description_lets_no_call_of_the_new_one_through() {
     let bench = Bench::new("plain", "").await;

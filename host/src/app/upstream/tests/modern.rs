@@ -169,6 +169,24 @@ async fn a_modern_server_that_goes_is_missed_and_its_successor_is_listed_anew() 
     assert_eq!(outcome, Outcome::Success);
 }
 
+#[tokio::test]
+async fn t42_a_malformed_tool_behind_an_address_leaves_the_others_alone_in_both_eras() {
+    // In the newer one a call may have to repeat arguments in headers, which only a transport that
+    // could read the list knows of.
+    let old = ["up.fine", "up.fine-too", "up.sent"].as_slice();
+    for (mode, offered) in [("http-malformed", old), ("modern-http-malformed", &old[..2])] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Listening::new(folder.path(), mode, "0").await;
+        let app = host_on(&format!("http://127.0.0.1:{}/mcp", server.port)).await;
+        let ids: BTreeSet<_> =
+            app.host.tools().iter().map(|it| it.descriptor.id.to_string()).collect();
+        let offered: BTreeSet<_> = offered.iter().map(|it| (*it).to_owned()).collect();
+        assert_eq!(ids, offered, "{mode}");
+        let said = ended_as(&app, "up.fine-too", json!({"text": "x"})).await;
+        assert_eq!(said, (Outcome::Success, Executed::Yes, "x".to_owned()), "{mode}");
+    }
+}
+
 /// A belljar that serves the tools of a plain server.
 async fn inner() -> (Bench, McpFrontend, Config) {
     let more = "[callers.outer]\nlevel = \"FULL\"\n[serve]\nanonymous = \"outer\"\n";

@@ -31,7 +31,7 @@ fn tool(json: Value) -> Tool {
 }
 
 fn one_of(server: &UpstreamServer, json: Value) -> ToolDescriptor {
-    let (described, odd) = describe(server, None, vec![tool(json)]);
+    let (described, odd) = describe(server, None, vec![tool(json)], Vec::new());
     assert!(odd.is_empty(), "{odd:?}");
     described[0].found.descriptor.as_ref().clone()
 }
@@ -47,7 +47,7 @@ fn every_odd_tool_is_told_with_its_reason() {
         tool(json!({"name": "list", "inputSchema": {"type": "array"}})),
         tool(json!({"name": "wordy", "description": "x".repeat(DESCRIPTION_WARN_LEN + 1)})),
     ];
-    let (described, odd) = describe(&server(), None, tools);
+    let (described, odd) = describe(&server(), None, tools, Vec::new());
     let ids: Vec<_> = described.iter().map(|it| it.found.descriptor.id.to_string()).collect();
     assert_eq!(ids, ["up.wordy"]);
     let told: Vec<_> = odd.iter().map(|it| it.tool.as_str()).collect();
@@ -55,10 +55,21 @@ fn every_odd_tool_is_told_with_its_reason() {
 }
 
 #[test]
+fn a_tool_that_shares_its_name_with_a_malformed_one_is_left_out() {
+    let malformed = ["Get-It", "#3"].map(|tool| Odd { tool: tool.into(), finding: "odd".into() });
+    let tools = vec![tool(json!({"name": "get_it"})), tool(json!({"name": "other"}))];
+    let (described, odd) = describe(&server(), None, tools, malformed.into());
+    let ids: Vec<_> = described.iter().map(|it| it.found.descriptor.id.to_string()).collect();
+    assert_eq!(ids, ["up.other"]);
+    let told: Vec<_> = odd.iter().map(|it| it.tool.as_str()).collect();
+    assert_eq!(told, ["Get-It", "#3", "get_it"]);
+}
+
+#[test]
 fn a_tool_that_is_configured_and_not_there_is_told() {
     let mut server = server();
     server.tools.insert("gone".to_owned(), crate::registry::ToolSettings::default());
-    let (_, odd) = describe(&server, None, vec![tool(json!({}))]);
+    let (_, odd) = describe(&server, None, vec![tool(json!({}))], Vec::new());
     assert_eq!(odd[0].tool, "gone");
 }
 
@@ -94,6 +105,6 @@ fn t40_each_word_of_a_server_and_the_server_itself_are_in_the_digest() {
     }));
     assert_ne!(one_of(&other, json!({})).plugin.digest, plain);
     let says = Implementation::new("x", "2");
-    let (described, _) = describe(&server(), Some(&says), vec![tool(json!({}))]);
+    let (described, _) = describe(&server(), Some(&says), vec![tool(json!({}))], Vec::new());
     assert_ne!(described[0].found.descriptor.plugin.digest, plain);
 }
