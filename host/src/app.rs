@@ -255,7 +255,8 @@ fn load(
     Ok(Loaded { catalog, failed, later: Later { files, loader, given, tools, bus } })
 }
 
-/// The name of a server, or of a plugin, is its own, also while it isn't there: else a client could stand in for it.
+/// The name of a server, or of a plugin, is its own, also while it isn't there: else a client could
+/// stand in for it.
 fn client_settings(setup: &Setup, later: &Later) -> ClientSettings {
     let servers = setup.config.upstream.iter().map(|server| &server.name);
     let reserved = servers.chain(later.files.iter().map(|it| &it.name)).cloned().collect();

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use super::PluginError;
 use super::given::Given;
 use super::loading::loaded;
 use crate::contract::ids::PluginName;
@@ -52,24 +51,40 @@ impl Later {
     /// Loads them, one after another. Each is there for callers, and announced, as soon as it is
     /// loaded.
     pub fn load_all(self) {
-        for LaterFile { file, path, .. } in &self.files {
-            if let Err(error) = self.load(file) {
-                tracing::warn!("left out the plugin `{path}`: {error}");
-                self.bus.publish(None, || EventKind::PluginFailed {
-                    source: path.clone(),
-                    reason: error.to_string(),
-                });
+        for later in &self.files {
+            if let Err(reason) = self.load(later) {
+                self.left_out(later, reason);
             }
+            self.tools.no_longer_expect(&later.name);
         }
-        self.tools.expect([]);
     }
 
-    fn load(&self, file: &PluginFile) -> Result<(), PluginError> {
-        let plugin = self.loader.load_anew(file, |name| self.given.of(name))?;
+    fn left_out(&self, later: &LaterFile, reason: String) {
+        let path = &later.path;
+        tracing::warn!("left out the plugin `{path}`: {reason}");
+        self.bus.publish(None, || EventKind::PluginFailed { source: path.clone(), reason });
+    }
+
+    fn load(&self, later: &LaterFile) -> Result<(), String> {
+        let loaded_anew = self.loader.load_anew(&later.file, |name| self.given.of(name));
+        let plugin = loaded_anew.map_err(|error| error.to_string())?;
+        // Its name was kept free for it, and others were told of it; that of another wasn't.
+        if plugin.identity.name != later.name {
+            let found = &plugin.identity.name;
+            return Err(format!("it was taken for `{}` and is `{found}`; start anew", later.name));
+        }
         let told = loaded(&plugin);
-        self.tools.put_plugin(plugin)?;
+        // By then others find it as loaded, or as refused.
+        self.tools.no_longer_expect(&later.name);
+        self.tools.put_plugin(plugin).map_err(|error| error.to_string())?;
         self.bus.publish(None, || told);
         Ok(())
+    }
+}
+
+impl Drop for Later {
+    fn drop(&mut self) {
+        self.tools.expect([]);
     }
 }
 

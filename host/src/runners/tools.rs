@@ -81,7 +81,8 @@ impl Tools {
         }
     }
 
-    /// Adds a source's tools, or puts them in the place of those it had.
+    /// Adds a source's tools, or puts them in the place of those it had. The names of plugins that are
+    /// still being loaded are theirs.
     ///
     /// # Errors
     /// A name that is reserved, taken or confusable; then what it had stays.
@@ -89,6 +90,10 @@ impl Tools {
         let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
         let mut names = self.catalog.load().names().clone();
         take_all(&mut names, outside.iter().filter(|(name, _)| *name != source))?;
+        for name in self.expected.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            // One that is in use, or looks like one, holds its place already.
+            _ = names.take_plugin(name);
+        }
         take(&mut names, source, &tools)?;
         outside.insert(source.clone(), tools);
         self.renew(source, &outside);
@@ -151,6 +156,11 @@ impl Tools {
     pub fn expect(&self, plugins: impl IntoIterator<Item = PluginName>) {
         let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
         *expected = plugins.into_iter().collect();
+    }
+
+    /// Says that one of them isn't any more, however that ended.
+    pub fn no_longer_expect(&self, plugin: &PluginName) {
+        self.expected.lock().unwrap_or_else(PoisonError::into_inner).retain(|it| it != plugin);
     }
 
     /// Adds a plugin that came to be loaded after the others.

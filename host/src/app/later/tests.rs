@@ -124,3 +124,26 @@ fn a_plugin_below_the_length_is_compiled_at_once() {
     assert!(app.later.is_none());
     assert_eq!(ids(&app), ["a.get"]);
 }
+
+#[test]
+fn one_that_is_another_than_it_was_taken_for_is_left_out() {
+    // Only an interface with a function names a plugin; before it is compiled both seem to.
+    let text = r#"(component
+        (core module $m (func (export "f") (result i32) (i32.const 1)))
+        (core instance $i (instantiate $m))
+        (func $f (result u32) (canon lift (core func $i "f")))
+        (instance $api (export "get" (func $f)))
+        (type $t (record (field "n" u32)))
+        (instance $types (export "number" (type $t)))
+        (export "acme:weather/types" (instance $types))
+        (export "acme:weather/api" (instance $api)))"#;
+    let place = Place::new(&[("x", text)]);
+    let mut app = place.start();
+    let mut events = app.host.events();
+    let later = app.later.take().unwrap();
+    assert_eq!(later.files[0].name.as_str(), "x");
+    later.load_all();
+    assert!(ids(&app).is_empty() && !app.host.expects("x"));
+    let told = std::iter::from_fn(|| events.try_next()).map(|it| format!("{it:?}"));
+    assert!(told.collect::<String>().contains("it was taken for `x` and is `weather`"));
+}

@@ -49,7 +49,7 @@ pub(super) async fn run(args: ServeArgs, config: Option<PathBuf>) -> Result<Exit
     let _telling = tell_of_requests(app.host.approvals());
     let shutdown = CancellationToken::new();
     let serving = way.serve(&app, config, shutdown.clone())?;
-    compile_the_rest(&mut app)?;
+    compile_the_rest(&mut app);
     let ended = until_ended(serving, &mut signals, &shutdown, drain).await;
     let closed = match ended {
         Ended::AtOnce => return Ok(Exit::Interrupted),
@@ -66,12 +66,15 @@ pub(super) async fn run(args: ServeArgs, config: Option<PathBuf>) -> Result<Exit
 }
 
 /// Begins to compile what isn't kept; callers are told of its tools as they appear.
-fn compile_the_rest(app: &mut App) -> Result<(), CliError> {
-    let Some(later) = app.later.take() else { return Ok(()) };
+fn compile_the_rest(app: &mut App) {
+    let Some(later) = app.later.take() else { return };
     let count = later.count();
     let noun = if count == 1 { "1 plugin has" } else { &format!("{count} plugins have") };
     tell(&format!("note: {noun} to be compiled first, and will be there when that is done"));
-    later.start().map_err(|error| CliError::Machine(format!("nothing can be compiled: {error}")))
+    if let Err(error) = later.start() {
+        // No reason to leave those who are served already.
+        tell(&format!("warning: they stay out, since nothing can be compiled: {error}"));
+    }
 }
 
 /// How serving ended.

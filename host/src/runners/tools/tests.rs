@@ -136,3 +136,15 @@ fn every_change_raises_the_revision_and_is_told() {
     }
     assert_eq!(told, [("web".to_owned(), 1), ("web".to_owned(), 0)]);
 }
+
+#[test]
+fn the_name_of_a_plugin_that_is_still_loaded_is_taken_by_nobody_else() {
+    let tools = tools();
+    tools.expect([name("weather"), name("maps")]);
+    tools.put(&name("weather"), outside(&["weather.now"])).unwrap_err();
+    tools.put(&name("weath-er"), outside(&["weath-er.now"])).unwrap_err();
+    tools.put(&name("far"), outside(&["far.now"])).unwrap();
+    tools.no_longer_expect(&name("weather"));
+    tools.put(&name("weather"), outside(&["weather.now"])).unwrap();
+    tools.put(&name("maps"), outside(&["maps.now"])).unwrap_err();
+}

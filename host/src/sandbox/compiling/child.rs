@@ -107,9 +107,12 @@ fn read_until(
 fn ready(fd: &impl std::os::fd::AsFd, deadline: Instant) -> std::io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
+        // Also where there always is something to read.
+        if left.is_zero() {
+            return Ok(false);
+        }
         let timeout = Timespec::try_from(left).map_err(std::io::Error::other)?;
         match poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) if left.is_zero() => return Ok(false),
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) => return Ok(true),
             Err(error) => return Err(error.into()),
