@@ -63,6 +63,13 @@ fn outcome(result: &Value) -> &Value {
     &result["_meta"]["belljar/result"]["outcome"]
 }
 
+/// Waits until a tool runs: a call can be a task before that.
+pub(super) async fn begun(desk: &Desk) {
+    while runs(desk) == 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
 fn runs(desk: &Desk) -> usize {
     desk.runner.begun.load(Ordering::SeqCst)
 }
@@ -154,6 +161,7 @@ async fn progress_is_told_until_a_call_is_a_task_and_not_after() {
     let mut client = taking(&desk);
     let params = json!({"name": "fake_slow", "_meta": {"progressToken": 7}});
     let id = client.ask(1, "tools/call", params).await["result"]["taskId"].take();
+    begun(&desk).await;
     let seen = desk.runner.seen.lock().unwrap().clone();
     let progress = crate::contract::sink::Progress { done: 1, total: None, message: None };
     seen[0].sink.progress(progress);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::super::kit::Desk;
+use super::super::tasks::begun;
 use super::{modern, only};
 use crate::frontends::access::Access;
 use crate::frontends::held::Held;
@@ -64,6 +65,7 @@ async fn a_task_over_http_outlives_its_request_is_its_tokens_and_ends_with_the_s
     let slow = taking(&desk, &token, "tools/call", json!({"name": "fake_slow"}));
     let made = only(web.answer(slow).await).await;
     let id = made["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{made}"));
+    begun(&desk).await;
     let asked = json!({"taskId": id});
     let get = |access: &Arc<Access>| taking(&desk, access, "tasks/get", asked.clone());
     for _ in 0..3 {
