@@ -18,13 +18,16 @@ pub(super) struct Asks<'a> {
     askers: &'a Askers,
     id: ApprovalId,
     waits: bool,
+    is_first: bool,
 }
 
 impl Askers {
     /// One more waits for this request.
     pub(super) fn join(&self, id: &ApprovalId) -> Asks<'_> {
-        *self.lock().entry(id.clone()).or_default() += 1;
-        Asks { askers: self, id: id.clone(), waits: true }
+        let mut all = self.lock();
+        let count = all.entry(id.clone()).or_default();
+        *count += 1;
+        Asks { askers: self, id: id.clone(), waits: true, is_first: *count == 1 }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalId, usize>> {
@@ -38,6 +41,11 @@ impl Askers {
 }
 
 impl Asks<'_> {
+    /// Whether no other waited when this began to.
+    pub(super) fn is_first(&self) -> bool {
+        self.is_first
+    }
+
     /// Waits no longer. Whether it was the last.
     pub(super) fn leave(mut self) -> bool {
         self.go()

@@ -38,6 +38,10 @@ pub(in super::super) async fn wait_in_task(
         };
         let here = call.shared.askers.join(&id);
         let asked = asked(call, id.clone()).await?;
+        // Nobody is asked by the client, so whoever runs the server hears of it.
+        if !asks && here.is_first() {
+            call.shared.host.approvals().tell_of(&asked);
+        }
         let question = if asks { Some(question(call, &asked, round)?) } else { None };
         let told = format!("waits for a person to answer the request for approval `{id}`");
         let said = made.named.asks(told, question);
@@ -53,8 +57,13 @@ pub(in super::super) async fn wait_in_task(
             () = call.context.ct.cancelled() => {
                 return Ok(answer(call_off(call, here, result).await, &call.tool).into());
             }
-            // It stays as it is: the identical call, made later, is admitted once it is answered.
-            () = made.leaving.cancelled() => return Ok(answer(result, &call.tool).into()),
+            () = made.leaving.cancelled() => {
+                // The request of a connection ends with it, and must not be answered until then. One
+                // over http stays: the identical call, made later, is admitted once it is answered.
+                let ends = call.access.context().session_id.is_some();
+                let ended = if ends { call_off(call, here, result).await } else { result };
+                return Ok(answer(ended, &call.tool).into());
+            }
             decision = said => {
                 decide(call, id, decision).await;
             }

@@ -317,6 +317,41 @@ async fn cancelling_a_task_that_asks_withdraws_its_question_and_the_next_call_as
 }
 
 #[tokio::test]
+async fn whoever_runs_the_server_hears_once_of_what_waits_in_the_queue() {
+    let desk = Desk::asking(McpApprovals::Queue);
+    let mut notices = desk.host.approvals().notices();
+    let mut client = taking(&desk);
+    for _ in 0..2 {
+        task(&mut client, "fake_write", json!({})).await;
+    }
+    let notice = notices.try_recv().unwrap();
+    assert_eq!(notice.tool.to_string(), "fake.write");
+    assert!(notices.try_recv().is_err(), "they share it");
+    let desk = Desk::asking(McpApprovals::Elicit);
+    let mut notices = desk.host.approvals().notices();
+    task(&mut taking(&desk), "fake_write", json!({})).await;
+    assert!(notices.try_recv().is_err(), "the client asks");
+}
+
+#[tokio::test]
+async fn at_the_end_of_its_connection_nobody_answers_a_task_that_waits_while_another_runs() {
+    let desk = Desk::asking(McpApprovals::Queue);
+    let mut client = taking(&desk);
+    task(&mut client, "fake_write", json!({})).await;
+    assert_eq!(pending(&desk), 1);
+    let slow = desk.host.approvals().list(&ListFilter::pending()).unwrap().remove(0);
+    task(&mut client, "fake_slow", json!({})).await;
+    client.shutdown.cancel();
+    while pending(&desk) > 0 {
+        tokio::task::yield_now().await;
+    }
+    let by = Approver { name: "ann".into(), channel: Channel::Http };
+    let late = desk.host.approvals().decide(&slow.id, ApprovalDecision::Once, by);
+    assert!(late.is_err(), "the other runs on: {late:?}");
+    desk.runner.released.cancel();
+}
+
+#[tokio::test]
 async fn an_answer_that_is_no_object_is_none() {
     let desk = Desk::asking(McpApprovals::Elicit);
     let mut client = taking(&desk);
