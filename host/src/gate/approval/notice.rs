@@ -31,12 +31,8 @@ impl ApprovalQueue {
         self.0.notices.subscribe()
     }
 
-    /// Tells of a request whose call waits for the queue although it was handed it at once.
-    pub fn tell_of(&self, request: &ApprovalRequest) {
-        self.notice(request);
-    }
-
-    pub(super) fn notice(&self, request: &ApprovalRequest) {
+    /// Tells of a request that waits for whoever looks at the queue.
+    pub fn notice(&self, request: &ApprovalRequest) {
         if self.0.notices.receiver_count() == 0 {
             return;
         }

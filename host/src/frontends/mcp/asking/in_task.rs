@@ -40,7 +40,7 @@ pub(in super::super) async fn wait_in_task(
         let asked = asked(call, id.clone()).await?;
         // Nobody is asked by the client, so whoever runs the server hears of it.
         if !asks && here.is_first() {
-            call.shared.host.approvals().tell_of(&asked);
+            call.shared.host.approvals().notice(&asked);
         }
         let question = if asks { Some(question(call, &asked, round)?) } else { None };
         let told = format!("waits for a person to answer the request for approval `{id}`");

@@ -52,6 +52,24 @@ async fn a_call_that_is_cancelled_before_it_is_handed_back_leaves_nothing_to_ans
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_call_was_handed_is_taken_back_and_stays_for_those_that_wait() {
+    let desk = Desk::new();
+    let call = Call::new("{}");
+    let waits = cancellable(&desk, &call, ApprovalMode::HandBack).await;
+    let id = only(&desk);
+    let request = desk.request(&call);
+    let cancel = CancellationToken::new();
+    let handed = desk.queue.ask(request, ApprovalMode::HandBackAtOnce, &cancel).await;
+    assert!(matches!(handed, Answer::Pending { .. }), "{handed:?}");
+    assert!(!desk.queue.withdraw(&id, "called off").unwrap());
+    assert_eq!(desk.state(&id), ApprovalState::Pending);
+    // Nobody comes back for it any more, so it goes with the last that waits.
+    cancelled(waits).await;
+    assert_eq!(desk.state(&id), ApprovalState::Withdrawn);
+    assert!(!desk.queue.withdraw(&id, "called off").unwrap());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_is_cancelled_leaves_the_request_to_an_identical_one_that_waits() {
     for first_goes in [true, false] {
         let desk = Desk::new();

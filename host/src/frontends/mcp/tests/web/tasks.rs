@@ -31,11 +31,16 @@ fn taking(desk: &Desk, access: &Arc<Access>, method: &str, mut params: Value) ->
     request
 }
 
-#[tokio::test]
-async fn a_task_keeps_the_room_for_its_arguments_and_nothing_else_of_its_request() {
+/// A server whose calls soon are tasks, and end soon when it does.
+fn impatient() -> Desk {
     let mut settings = McpSettings { drain: Duration::from_millis(20), ..McpSettings::default() };
     settings.bounds.task_grace = Duration::from_millis(1);
-    let desk = Desk::with(settings);
+    Desk::with(settings)
+}
+
+#[tokio::test]
+async fn a_task_keeps_the_room_for_its_arguments_and_nothing_else_of_its_request() {
+    let desk = impatient();
     let shutdown = CancellationToken::new();
     let web = Web::new(&desk.frontend.shared, shutdown.clone());
     let token = Arc::new(desk.access("mcp"));
@@ -56,9 +61,7 @@ async fn a_task_keeps_the_room_for_its_arguments_and_nothing_else_of_its_request
 
 #[tokio::test]
 async fn a_task_over_http_outlives_its_request_is_its_tokens_and_ends_with_the_server() {
-    let mut settings = McpSettings { drain: Duration::from_millis(20), ..McpSettings::default() };
-    settings.bounds.task_grace = Duration::from_millis(1);
-    let desk = Desk::with(settings);
+    let desk = impatient();
     let shutdown = CancellationToken::new();
     let web = Web::new(&desk.frontend.shared, shutdown.clone());
     let token = Arc::new(desk.access("mcp"));
