@@ -110,14 +110,15 @@ async fn a_call_that_is_cancelled_while_it_waits_for_a_lock_never_ran() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_for_a_lock_no_longer_than_its_own_deadline() {
-    let host = Host::new();
+    let mut host = Host::new();
     host.tools.change("fake.write", |tool| tool.parallel.locks = vec!["path".to_owned()]);
     host.runner.behave(|_| fine_after(20_000));
     let first = host.start(call("c1", "fake.write", r#"{"path":"a"}"#));
     let mut hasty = call("c2", "fake.write", r#"{"path":"a"}"#);
     hasty.timeout = Some(Duration::from_secs(2));
     let other = host.start(call("c3", "fake.write", r#"{"path":"b"}"#));
-    tokio::task::yield_now().await;
+    host.attempt_started().await;
+    host.attempt_started().await;
     let result = host.call(hasty).await;
     assert_eq!((result.outcome, result.executed), (Outcome::TimedOut, Executed::No));
     assert_eq!(result.duration_ms, Some(2_000));
