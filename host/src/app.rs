@@ -19,7 +19,7 @@ use self::given::Given;
 use self::grants::OwnFolders;
 use self::loading::Loading;
 use self::state::State;
-use crate::config::TemplateError;
+use crate::config::{SandboxValues, TemplateError};
 use crate::contract::grants::GrantError;
 use crate::contract::ids::PluginName;
 use crate::contract::limits::LimitError;
@@ -33,7 +33,7 @@ use crate::registry::{
 };
 use crate::runners::client::{ClientSettings, Clients};
 use crate::runners::{OwnError, Router, Tools, add_own_tools};
-use crate::sandbox::{EngineError, Sandbox};
+use crate::sandbox::{EngineError, Sandbox, SandboxSettings};
 use crate::storage::StorageError;
 
 pub use crate::registry::OnCompile;
@@ -176,7 +176,7 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
     let own = Arc::new(own_folders(setup));
     let given = Given::new(setup, &own)?;
     let policy = policy(setup)?;
-    let sandbox = Sandbox::compiling_in(setup.compile_in.clone())?;
+    let sandbox = Sandbox::with(setup.compile_in.clone(), sandbox_settings(setup.config.sandbox))?;
     let Loaded { catalog, failed, later } = load(setup, &sandbox, code_store.clone(), given)?;
     let (tools, bus) = (Arc::clone(&later.tools), later.bus.clone());
     let router = Arc::new(Router::new(Arc::clone(&tools), sandbox.clone()));
@@ -317,6 +317,15 @@ fn engine_settings(setup: &Setup) -> EngineSettings {
             after: said.breaker_after,
             window_ms: said.breaker_window_ms,
         },
+    }
+}
+
+/// `config` bounds these by the sandbox's own numbers, which it may not import.
+fn sandbox_settings(said: SandboxValues) -> SandboxSettings {
+    SandboxSettings {
+        calls: said.concurrency,
+        plugin_calls: said.plugin_concurrency,
+        ready_instances: said.ready_instances,
     }
 }
 

@@ -6,7 +6,10 @@ use std::fmt::Write as _;
 
 use belljar::contract::limits::LimitKind;
 use belljar::registry::PLUGINS_MAX;
-use belljar::sandbox::{BLOCKED_CALLS, COMPONENT_MAX_LEN, HOST_CALLS, PLUGIN_CALLS, WAITING_CALLS};
+use belljar::sandbox::{
+    BLOCKED_CALLS, COMPONENT_MAX_LEN, HEAVY_CALLS, HOST_CALLS, PLUGIN_CALLS, READY_INSTANCES,
+    WAITING_CALLS,
+};
 
 use crate::guests::built;
 use crate::guests::outcomes::{End, Guest, Row, SECTIONS, Spoiled};
@@ -41,17 +44,20 @@ so that a busy machine can't break it. Where a guest tries to reach what nobody 
 ";
 
 const AROUND: &str = "
-Around the calls stand bounds that no option moves:
+Around the calls stand bounds that no option of a call moves; the first three are the operator's, by
+the section `sandbox` of the [configuration](configuration.md):
 
 | bound | value |
 |---|---|
 ";
 
 /// The bounds that are no `LimitKind`, since they hold for more than one call.
-fn around() -> [(&'static str, u64); 6] {
+fn around() -> [(&'static str, u64); 8] {
     [
         ("calls at once in a host", HOST_CALLS.into()),
         ("calls at once of one plugin", PLUGIN_CALLS.into()),
+        ("instances made ahead of calls, in a host", READY_INSTANCES.into()),
+        ("calls at once of plugins with a large image, in a host", HEAVY_CALLS.into()),
         ("calls that wait for their turn; one more is `overloaded`", WAITING_CALLS.into()),
         ("blocked calls from which on calls with folders are `overloaded`", BLOCKED_CALLS.into()),
         ("bytes of a component", COMPONENT_MAX_LEN as u64),

@@ -20,7 +20,7 @@ use super::locate::{Surroundings, state_folder};
 use super::schema::{Default, Kind, ROOT, Section};
 use super::settings::{
     ApprovalSettings, AuditSettings, Builtins, CliApprovals, Config, EngineValues, Finding,
-    HttpApprovals, LimitValues, McpApprovals,
+    HttpApprovals, LimitValues, McpApprovals, SandboxValues,
 };
 use super::value::{Node, Table, Value};
 
@@ -190,6 +190,7 @@ pub(super) fn build(table: &Table, known: &Known<'_>, problems: &mut Problems) -
         callers: build.callers(root),
         approvals,
         engine: engine(root),
+        sandbox: sandbox(root),
         audit,
         state,
         plugins,
@@ -309,5 +310,14 @@ fn engine(root: Reader<'_>) -> EngineValues {
         share_identical: engine.flag("share_identical").unwrap_or(false),
         breaker_after: small(breaker.number("after")).unwrap_or_default(),
         breaker_window_ms: breaker.number("window").unwrap_or(1),
+    }
+}
+
+fn sandbox(root: Reader<'_>) -> SandboxValues {
+    let sandbox = root.under("sandbox");
+    SandboxValues {
+        concurrency: small(sandbox.number("concurrency")).unwrap_or(1),
+        plugin_concurrency: small(sandbox.number("plugin_concurrency")).unwrap_or(1),
+        ready_instances: small(sandbox.number("ready_instances")).unwrap_or_default(),
     }
 }

@@ -30,7 +30,7 @@ pub use secrets::{SECRET_MAX_LEN, SecretOrigin, SecretOwner, SecretSettings, Sec
 pub use settings::{
     ApprovalSettings, AuditSettings, Builtins, CLI_CALLER, CallerSettings, CliApprovals, Config,
     EngineValues, ExposedSet, Finding, HttpApprovals, LimitValues, MCP_CALLER, McpApprovals,
-    PluginSettings, Role, ServeSettings, TokenOrigin, TokenSettings, ToolSettings,
+    PluginSettings, Role, SandboxValues, ServeSettings, TokenOrigin, TokenSettings, ToolSettings,
     UpstreamSettings, UpstreamValue, UpstreamWay,
 };
 pub use templates::{

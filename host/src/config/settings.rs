@@ -59,6 +59,8 @@ pub struct Config {
     pub approvals: ApprovalSettings,
     /// Batches, retries and repeated failures.
     pub engine: EngineValues,
+    /// Calls of plugins at once.
+    pub sandbox: SandboxValues,
     /// The record of every call.
     pub audit: AuditSettings,
     /// What isn't wrong and may not be meant either.
@@ -301,6 +303,17 @@ pub struct EngineValues {
     pub breaker_after: u32,
     /// The time that they must all lie in, in milliseconds: 1 to 3,600,000.
     pub breaker_window_ms: u64,
+}
+
+/// Calls of plugins at once, and what is made ahead of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SandboxValues {
+    /// Calls at once: 1 to 2,048.
+    pub concurrency: u32,
+    /// Calls of one plugin at once: 1 to 2,048.
+    pub plugin_concurrency: u32,
+    /// Instances made ahead of their calls: at most 64.
+    pub ready_instances: u32,
 }
 
 /// What the command line does with a call that needs a person.

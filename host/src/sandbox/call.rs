@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use wasmtime::Store;
 use wasmtime::component::ComponentExportIndex;
 
 use super::classify::{Phase, backtrace, classify, knows_fuel};
@@ -15,9 +16,11 @@ use super::compiled::Compiled;
 use super::entry::Entry;
 use super::facade::Sandbox;
 use super::permits::Permit;
+use super::ready::{Ready, Shelf};
 use super::running::{Guest, Report, Running};
-use super::store::{Access, Gathered, new_store};
-use crate::contract::attempt::{Attempt, AttemptEnd, End, GuestFault, RunnerRefusal};
+use super::state::HostState;
+use super::store::{Access, Gathered, OfCall, claim, new_store};
+use crate::contract::attempt::{Attempt, AttemptEnd, End, GuestFault, Returned, RunnerRefusal};
 use crate::contract::limits::LimitKind;
 use crate::contract::result::Usage;
 use crate::contract::sink::Stream;
@@ -32,7 +35,7 @@ pub struct SandboxedTool {
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) function: ComponentExportIndex,
     pub(crate) entry: Arc<Entry>,
-    pub(crate) access: Access,
+    pub(crate) access: Arc<Access>,
     /// Whether each call opens the folders of its own grants.
     opens_per_call: bool,
 }
@@ -45,6 +48,7 @@ impl SandboxedTool {
         entry: Arc<Entry>,
         access: Access,
     ) -> Self {
+        let access = Arc::new(access);
         Self { compiled, function: function.index, entry, access, opens_per_call: false }
     }
 
@@ -55,7 +59,7 @@ impl SandboxedTool {
 
     /// The same tool with other grants, for one call. What it says of its access stays.
     fn with_access(&self, access: &Access) -> Self {
-        Self { access: access.of(self.access.said.clone()), ..self.clone() }
+        Self { access: Arc::new(access.of(self.access.said.clone())), ..self.clone() }
     }
 
     /// How its arguments and results are carried over.
@@ -118,15 +122,22 @@ async fn run_within(
     permit: Permit,
     started: Instant,
 ) -> AttemptEnd {
-    let gathered = Gathered::new(tool, &attempt);
-    // The guest ends by this one also when nobody waits for it any more.
-    let ended = attempt.cancel.child_token();
-    let within = Attempt { cancel: ended.clone(), ..attempt.clone() };
-    let held = (permit, sandbox.engine().ticker().keep_awake());
-    let guest = guest(sandbox.clone(), tool.clone(), within, gathered.clone());
-    let guest = Guest::begin(guest, &attempt).await;
-    let mut running = Running::new(guest, ended, held, &gathered, sandbox.reaper());
-    let (report, polled) = outcome_of(&mut running, &attempt).await;
+    let is_command = matches!(tool.entry.as_ref(), Entry::Command { .. });
+    let gathered = Gathered::new(&tool.access, is_command, &attempt);
+    let attempt = Arc::new(attempt);
+    let held = (permit, sandbox.ticker().keep_awake());
+    let work = Work {
+        tool: tool.clone(),
+        attempt: Arc::clone(&attempt),
+        gathered: Arc::clone(&gathered),
+        began: started,
+    };
+    let guest = Guest::begin(guest(work), &attempt).await;
+    let mut running = Running::new(guest, held, &gathered, sandbox.reaper());
+    let (mut report, polled) = outcome_of(&mut running, &attempt).await;
+    if let (Some(store), Some(permit)) = (report.store.take(), running.release()) {
+        Shelf::ended(&tool.compiled, sandbox.ready(), (store, permit));
+    }
     drop(running);
     let host_wait = started.elapsed().saturating_sub(polled);
     speak(&attempt, &gathered, report.note);
@@ -155,10 +166,17 @@ async fn wait_for_permit(
              is started"
         )));
     }
+    if attempt.cancel.is_cancelled() {
+        return Err(RunnerRefusal::Cancelled);
+    }
+    // Mostly there is a place, and then nothing has to be waited for.
+    if let Some(permit) = sandbox.permits().try_acquire(&tool.compiled.permits) {
+        return Ok(permit);
+    }
     tokio::select! {
         biased;
         () = attempt.cancel.cancelled() => Err(RunnerRefusal::Cancelled),
-        permit = sandbox.permits().acquire(&tool.compiled.calls) => {
+        permit = sandbox.permits().acquire(&tool.compiled.permits) => {
             permit.map_err(|busy| RunnerRefusal::Overloaded(busy.to_string()))
         }
         () = tokio::time::sleep_until(attempt.deadline.into()) => Err(RunnerRefusal::TimedOut),
@@ -166,6 +184,9 @@ async fn wait_for_permit(
 }
 
 async fn outcome_of(running: &mut Running, attempt: &Attempt) -> (Report, Duration) {
+    if let Some(report) = running.ended_in_first_steps() {
+        return report;
+    }
     let outer = attempt.deadline + OUTER_GRACE;
     let end = tokio::select! {
         biased;
@@ -180,24 +201,44 @@ async fn outcome_of(running: &mut Running, attempt: &Attempt) -> (Report, Durati
     (Report::of(end), Duration::ZERO)
 }
 
-/// Everything that happens inside the sandbox, owning all that it needs.
-async fn guest(
-    sandbox: Sandbox,
+/// What a guest works on.
+struct Work {
     tool: SandboxedTool,
-    attempt: Attempt,
-    gathered: Gathered,
-) -> Report {
-    let limits = &attempt.limits;
-    let mut store = match new_store(sandbox.engine(), &tool, &attempt, &gathered) {
-        Ok(store) => store,
+    attempt: Arc<Attempt>,
+    gathered: Arc<Gathered>,
+    began: Instant,
+}
+
+/// Everything that happens inside the sandbox, owning all that it needs.
+async fn guest(work: Work) -> Report {
+    let Work { tool, attempt, gathered, began } = &work;
+    let command = matches!(tool.entry.as_ref(), Entry::Command { .. });
+    let of_call = OfCall {
+        access: &tool.access,
+        command: command.then_some(&attempt.arguments),
+        attempt,
+        gathered,
+        began: *began,
+    };
+    let begun = match tool.compiled.shelf.take(&attempt.limits) {
+        Some(Ready { mut store, instance, fuel, .. }) => {
+            claim(&mut store, fuel, &of_call).map(|()| (store, Some(instance)))
+        }
+        None => new_store(&tool.compiled, &of_call).map(|store| (store, None)),
+    };
+    let (mut store, instance) = match begun {
+        Ok(begun) => begun,
         Err(error) => {
             let end = End::Host(format!("no store could be made: {error:#}"));
-            return Report { end, fuel: Some(0), peak_bytes: 0, note: None };
+            return Report { fuel: Some(0), ..Report::of(end) };
         }
     };
     let mut phase = Phase::Instantiating;
     let result = async {
-        let instance = tool.compiled.pre.instantiate_async(&mut store).await?;
+        let instance = match instance {
+            Some(instance) => instance,
+            None => tool.compiled.pre.instantiate_async(&mut store).await?,
+        };
         phase = Phase::Calling;
         let function = instance
             .get_func(&mut store, tool.function)
@@ -208,22 +249,32 @@ async fn guest(
                 codec::invoke(function, &mut store, plan, arguments, call_id).await
             }
             Entry::Command { .. } => {
-                let Gathered { stdout, stderr, .. } = &gathered;
+                let Gathered { stdout, stderr, .. } = gathered.as_ref();
                 command::invoke(function, &mut store, stdout, stderr, call_id).await
             }
         }
     }
     .await;
+    report(store, result, phase, attempt)
+}
+
+fn report(
+    mut store: Store<HostState>,
+    result: wasmtime::Result<Returned>,
+    phase: Phase,
+    attempt: &Attempt,
+) -> Report {
     let left = store.get_fuel().unwrap_or_default();
-    let fuel = limits.get(LimitKind::Fuel).value.saturating_sub(left);
+    let fuel = attempt.limits.get(LimitKind::Fuel).value.saturating_sub(left);
     let fuel = result.as_ref().err().is_none_or(knows_fuel).then_some(fuel);
     let meter = &store.data().meter;
     let peak_bytes = meter.peak_bytes();
     let (end, note) = match result {
         Ok(returned) => (End::Returned(returned), None),
-        Err(error) => (classify(&error, phase, meter, &attempt), backtrace(&error)),
+        Err(error) => (classify(&error, phase, meter, attempt), backtrace(&error)),
     };
-    Report { end, fuel, peak_bytes, note }
+    store.data_mut().end();
+    Report { end, fuel, peak_bytes, note, store: Some(store) }
 }
 
 fn speak(attempt: &Attempt, gathered: &Gathered, note: Option<String>) {

@@ -2,9 +2,6 @@
 //!
 //! Nothing of the plugin runs here.
 
-use std::sync::Arc;
-
-use tokio::sync::Semaphore;
 use wasmparser::{Validator, WasmFeatures};
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
@@ -12,7 +9,8 @@ use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 use super::capability::link::LINKED;
 use super::compiling::{CapsError, CompilingError};
 use super::engine::SandboxEngine;
-use super::permits::Permits;
+use super::permits::PluginPermits;
+use super::ready::Shelf;
 use super::state::HostState;
 use crate::contract::escape;
 
@@ -72,7 +70,8 @@ pub struct ExportedFunction {
 /// A component that is ready to be instantiated.
 pub struct Compiled {
     pub(crate) pre: InstancePre<HostState>,
-    pub(crate) calls: Arc<Semaphore>,
+    pub(crate) permits: PluginPermits,
+    pub(crate) shelf: Shelf,
     imports: Vec<String>,
     /// The file its code is mapped from, whose lock says that it is in use.
     _file: Option<std::fs::File>,
@@ -128,6 +127,7 @@ impl Compiled {
         engine: &SandboxEngine,
         linker: &Linker<HostState>,
         component: &Component,
+        permits: PluginPermits,
         file: Option<std::fs::File>,
     ) -> Result<Self, ComponentError> {
         let ty = component.component_type();
@@ -142,7 +142,7 @@ impl Compiled {
         if let Err(error) = component.initialize_copy_on_write_image() {
             tracing::debug!("no copy-on-write image: {error:#}");
         }
-        Ok(Self { pre, calls: Permits::for_plugin(), imports, _file: file })
+        Ok(Self { pre, permits, shelf: Shelf::default(), imports, _file: file })
     }
 
     /// The imports, as the component names them.

@@ -1,43 +1,32 @@
-//! The one wasmtime engine: what a plugin may be made of, and what all stores share.
+//! The wasmtime engines: what a plugin may be made of, and what all stores share.
 //!
 //! Every switch here is a decision of `reference` facts, named beside it. Makes no store and knows
-//! no tool.
+//! no tool. Two engines differ in the sizes of their pools alone (`pool`), so the same compiled code
+//! runs in both.
 
 use std::sync::Arc;
 
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{Config, Engine, InstanceAllocationStrategy};
 
+use super::pool::{Class, pool};
+use super::settings::SandboxSettings;
 use super::ticker::Ticker;
 
-/// Slots of the pool. A call whose store still waits for a blocked file keeps its permit, so permits
-/// are all there is; a few more are for stores that are being torn down.
-pub(crate) const POOL_SLOTS: u32 = super::permits::HOST_CALLS + 8;
-/// Memories one component may bring; a Rust or JS component brings one, a linked Python one too.
-const MEMORIES_PER_COMPONENT: u32 = 8;
-/// Tables one component may bring.
-const TABLES_PER_COMPONENT: u32 = 16;
-/// Core instances one component may bring: componentize-py links about thirty modules.
-const CORE_INSTANCES_PER_COMPONENT: u32 = 64;
 /// Stack of the guest. JS and Python engines recurse deeper than the 512 KiB default allows.
 const WASM_STACK_BYTES: usize = 1 << 20;
 /// Stack of the fiber: what is above the guest's part is for host functions, whose overflow would
 /// abort the process.
 const FIBER_STACK_BYTES: usize = 3 << 20;
-/// Dirty bytes a memory slot may keep between calls; `PAGEMAP_SCAN` resets only what was touched.
-const MEMORY_KEPT_BYTES: usize = 2 << 20;
-/// The like for tables and stacks.
-const TABLE_KEPT_BYTES: usize = 64 << 10;
 
 /// Why no engine could be made.
 #[derive(Debug, thiserror::Error)]
 #[error("the wasm engine can't start on this machine: {0:#}")]
 pub struct EngineError(#[from] wasmtime::Error);
 
-/// The engine with its ticker.
+/// An engine whose stores tick.
 #[derive(Clone, Debug)]
 pub(crate) struct SandboxEngine {
     engine: Engine,
-    ticker: Arc<Ticker>,
     pooled: bool,
 }
 
@@ -46,26 +35,25 @@ impl SandboxEngine {
     ///
     /// # Errors
     /// Where neither allocator starts.
-    pub(crate) fn try_new() -> Result<Self, EngineError> {
-        let (engine, pooled) = match Engine::new(&config(true)) {
+    pub(crate) fn try_new(
+        class: Class,
+        settings: SandboxSettings,
+        ticker: &Arc<Ticker>,
+    ) -> Result<Self, EngineError> {
+        let (engine, pooled) = match Engine::new(&config(Some((class, settings)))) {
             Ok(engine) => (engine, true),
             Err(error) => {
                 tracing::warn!("no memory pool, so calls will be slower: {error:#}");
-                (Engine::new(&config(false)).map_err(EngineError)?, false)
+                (Engine::new(&config(None)).map_err(EngineError)?, false)
             }
         };
-        let ticker = Arc::new(Ticker::start(engine.weak()));
-        Ok(Self { engine, ticker, pooled })
+        ticker.add(engine.weak());
+        Ok(Self { engine, pooled })
     }
 
     /// The wasmtime engine.
     pub(crate) fn wasmtime(&self) -> &Engine {
         &self.engine
-    }
-
-    /// The ticker that interrupts running guests.
-    pub(crate) fn ticker(&self) -> &Arc<Ticker> {
-        &self.ticker
     }
 
     /// Whether stores come from the pool.
@@ -81,13 +69,13 @@ impl SandboxEngine {
 
 /// What every engine that runs plugins is made with: it can't compile, so that no bytes of a plugin
 /// reach a compiler in the process that serves.
-pub(crate) fn config(pooled: bool) -> Config {
+/// `pooled`: the pool that its stores come from; `None`: from none.
+pub(super) fn config(pooled: Option<(Class, SandboxSettings)>) -> Config {
     let mut config = shared_config();
     config.enable_compiler(false);
-    config.allocation_strategy(if pooled {
-        InstanceAllocationStrategy::Pooling(pool())
-    } else {
-        InstanceAllocationStrategy::OnDemand
+    config.allocation_strategy(match pooled {
+        Some((class, settings)) => InstanceAllocationStrategy::Pooling(pool(class, settings)),
+        None => InstanceAllocationStrategy::OnDemand,
     });
     config
 }
@@ -102,10 +90,10 @@ pub(crate) fn compiling_config() -> Config {
 }
 
 /// What an engine that both compiles and runs is made with: for measuring against it.
-pub(crate) fn whole_config() -> Config {
+pub(crate) fn whole_config(class: Class, settings: SandboxSettings) -> Config {
     let mut config = shared_config();
     with_compiler(&mut config);
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(class, settings)));
     config
 }
 
@@ -151,45 +139,27 @@ fn refuse_surface(config: &mut Config) {
         .wasm_wide_arithmetic(false);
 }
 
-fn pool() -> PoolingAllocationConfig {
-    let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(POOL_SLOTS)
-        .total_core_instances(POOL_SLOTS * CORE_INSTANCES_PER_COMPONENT)
-        .total_memories(POOL_SLOTS * MEMORIES_PER_COMPONENT)
-        .total_tables(POOL_SLOTS * TABLES_PER_COMPONENT)
-        .total_stacks(POOL_SLOTS)
-        .total_gc_heaps(0)
-        .max_core_instances_per_component(CORE_INSTANCES_PER_COMPONENT)
-        .max_memories_per_component(MEMORIES_PER_COMPONENT)
-        .max_tables_per_component(TABLES_PER_COMPONENT)
-        .max_memories_per_module(MEMORIES_PER_COMPONENT)
-        .max_tables_per_module(TABLES_PER_COMPONENT)
-        // A Python component's instance is larger than the 1 MiB default.
-        .max_component_instance_size(8 << 20)
-        .max_core_instance_size(8 << 20)
-        .table_elements(100_000)
-        .linear_memory_keep_resident(MEMORY_KEPT_BYTES)
-        .table_keep_resident(TABLE_KEPT_BYTES)
-        .async_stack_keep_resident(TABLE_KEPT_BYTES)
-        .pagemap_scan(Enabled::Auto);
-    pool
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn started(class: Class) -> SandboxEngine {
+        let settings = SandboxSettings::default();
+        SandboxEngine::try_new(class, settings, &Arc::new(Ticker::start())).unwrap()
+    }
+
     #[test]
     fn both_allocators_start_here() {
-        assert!(SandboxEngine::try_new().unwrap().is_pooled());
-        Engine::new(&config(false)).unwrap();
+        for class in [Class::Lean, Class::Heavy] {
+            assert!(started(class).is_pooled(), "{class:?}");
+        }
+        Engine::new(&config(None)).unwrap();
     }
 
     #[test]
     fn the_engine_that_runs_plugins_cannot_compile() {
-        let engine = SandboxEngine::try_new().unwrap();
         let component = wat::parse_str("(component)").unwrap();
-        let refused = engine.wasmtime().precompile_component(&component);
+        let refused = started(Class::Lean).wasmtime().precompile_component(&component);
         assert!(refused.is_err());
         Engine::new(&compiling_config()).unwrap().precompile_component(&component).unwrap();
     }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use wasmtime::component::{Component, Linker};
 
@@ -13,27 +13,53 @@ use super::compiled::{Code, Compiled, ComponentError};
 use super::compiling::{CompileIn, Compiling};
 use super::engine::{EngineError, SandboxEngine};
 use super::permits::Permits;
+use super::pool::Class;
+use super::ready::ReadyPool;
 use super::reaper::Reaper;
+use super::settings::SandboxSettings;
 use super::state::HostState;
 use super::store::Access;
+use super::ticker::Ticker;
 use crate::contract::attempt::{Attempt, AttemptEnd};
 use crate::contract::grants::Grants;
 
-/// One engine with everything that its calls share. Cheap to clone.
+/// The engines with everything that their calls share. Cheap to clone.
 #[derive(Clone)]
 pub struct Sandbox(Arc<Shared>);
 
 struct Shared {
-    engine: SandboxEngine,
+    settings: SandboxSettings,
+    ticker: Arc<Ticker>,
+    lean: Home,
+    /// Made with the first plugin that needs it.
+    heavy: OnceLock<Home>,
     compiling: Compiling,
-    linker: Linker<HostState>,
     permits: Permits,
+    ready: ReadyPool,
     reaper: Reaper,
 }
 
 impl std::fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sandbox").field("engine", &self.0.engine).finish_non_exhaustive()
+        f.debug_struct("Sandbox").field("settings", &self.0.settings).finish_non_exhaustive()
+    }
+}
+
+/// An engine and what its components are linked with.
+struct Home {
+    engine: SandboxEngine,
+    linker: Linker<HostState>,
+}
+
+impl Home {
+    fn try_new(
+        class: Class,
+        settings: SandboxSettings,
+        ticker: &Arc<Ticker>,
+    ) -> Result<Self, EngineError> {
+        let engine = SandboxEngine::try_new(class, settings, ticker)?;
+        let linker = link::linker(engine.wasmtime()).map_err(EngineError::from)?;
+        Ok(Self { engine, linker })
     }
 }
 
@@ -46,24 +72,39 @@ impl Sandbox {
     /// # Errors
     /// Where wasm can't run on this machine.
     pub fn try_new() -> Result<Self, EngineError> {
-        Self::compiling_in(CompileIn::ThisProcess)
+        Self::with(CompileIn::ThisProcess, SandboxSettings::default())
     }
 
     /// Starts the engine.
     ///
     /// # Errors
     /// Where wasm can't run on this machine.
-    pub fn compiling_in(place: CompileIn) -> Result<Self, EngineError> {
-        let engine = SandboxEngine::try_new()?;
-        let compiling = Compiling::try_new(place)?;
-        let linker = link::linker(engine.wasmtime()).map_err(EngineError::from)?;
-        let (permits, reaper) = (Permits::default(), Reaper::default());
-        Ok(Self(Arc::new(Shared { engine, compiling, linker, permits, reaper })))
+    pub fn with(place: CompileIn, settings: SandboxSettings) -> Result<Self, EngineError> {
+        let settings = settings.bounded();
+        let ticker = Arc::new(Ticker::start());
+        let lean = Home::try_new(Class::Lean, settings, &ticker)?;
+        let permits = Permits::new(settings);
+        Ok(Self(Arc::new(Shared {
+            lean,
+            heavy: OnceLock::new(),
+            compiling: Compiling::try_new(place)?,
+            ready: ReadyPool::new(settings.ready_instances, permits.clone(), Arc::clone(&ticker)),
+            permits,
+            reaper: Reaper::default(),
+            settings,
+            ticker,
+        })))
     }
 
-    /// The settings of the engine here, with a compiler: for measuring what is spent on top of them.
+    /// The settings of the engine that small components run in, with a compiler: for measuring what
+    /// is spent on top of them.
     pub fn engine_config() -> wasmtime::Config {
-        super::engine::whole_config()
+        super::engine::whole_config(Class::Lean, SandboxSettings::default())
+    }
+
+    /// The like for large components.
+    pub fn heavy_engine_config() -> wasmtime::Config {
+        super::engine::whole_config(Class::Heavy, SandboxSettings::default())
     }
 
     /// Checks, compiles and links a plugin. Takes seconds for a large one: not for an async thread.
@@ -86,9 +127,33 @@ impl Sandbox {
     ///
     /// # Errors
     /// Code of another version, machine or setting; the caller compiles again.
-    #[expect(unsafe_code, reason = "loading our own compiled code has no safe form in wasmtime")]
     pub(crate) fn load(&self, code: Code<'_>) -> Result<Compiled, ComponentError> {
-        let engine = self.0.engine.wasmtime();
+        let (class, component) = match self.component_in(&self.0.lean, &code) {
+            Ok(component) if Class::of(&component) == Class::Lean => (Class::Lean, Ok(component)),
+            // Without a pool there are no slots that it could be too large for.
+            other if !self.0.lean.engine.is_pooled() => (Class::Lean, other),
+            _ => (Class::Heavy, self.component_in(self.heavy()?, &code)),
+        };
+        let component = component.map_err(|error| ComponentError::Invalid(format!("{error:#}")))?;
+        let home = if class == Class::Lean { &self.0.lean } else { self.heavy()? };
+        let permits = self.0.permits.for_plugin(class == Class::Heavy);
+        Compiled::link(&home.engine, &home.linker, &component, permits, code.file())
+    }
+
+    /// The engine of large components.
+    fn heavy(&self) -> Result<&Home, ComponentError> {
+        if let Some(heavy) = self.0.heavy.get() {
+            return Ok(heavy);
+        }
+        let made = Home::try_new(Class::Heavy, self.0.settings, &self.0.ticker)
+            .map_err(|error| ComponentError::Invalid(error.to_string()))?;
+        // Of two that are made at once, one is dropped.
+        Ok(self.0.heavy.get_or_init(|| made))
+    }
+
+    #[expect(unsafe_code, reason = "loading our own compiled code has no safe form in wasmtime")]
+    fn component_in(&self, home: &Home, code: &Code<'_>) -> wasmtime::Result<Component> {
+        let engine = home.engine.wasmtime();
         let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
         // SAFETY: arbitrary bytes here would be arbitrary native code. A `Code` is made in two
         // places. `code_of` above, by `compile` and `registry::load`: what this build's compiler
@@ -97,14 +162,12 @@ impl Sandbox {
         // that is handed over; the path below names that descriptor's file and no other. Entries
         // are replaced by rename and never written in place, so the mapping doesn't change; whoever
         // could change it all the same is this user, who can run code anyway.
-        let component = unsafe {
-            match &code {
+        unsafe {
+            match code {
                 Code::Bytes(bytes) => Component::deserialize(engine, bytes),
                 Code::File(file) => Component::deserialize_file(engine, path(file)),
             }
-        };
-        let component = component.map_err(|error| ComponentError::Invalid(format!("{error:#}")))?;
-        Compiled::link(&self.0.engine, &self.0.linker, &component, code.file())
+        }
     }
 
     /// What compiled code depends on besides the plugin's bytes: 16 hex digits.
@@ -131,14 +194,21 @@ impl Sandbox {
         self.0.permits.in_use()
     }
 
-    /// Pool slots in use now; `None` without a pool.
+    /// Pool slots in use now by calls; `None` without a pool.
     pub fn instances_in_use(&self) -> Option<u64> {
-        self.0.engine.instances_in_use()
+        let heavy = self.0.heavy.get().and_then(|heavy| heavy.engine.instances_in_use());
+        let all = self.0.lean.engine.instances_in_use()? + heavy.unwrap_or(0);
+        Some(all.saturating_sub(self.instances_ready() as u64))
+    }
+
+    /// Instances that were made ahead of calls, or are being made.
+    pub fn instances_ready(&self) -> usize {
+        self.0.ready.held()
     }
 
     /// Whether stores come from the pool.
     pub fn is_pooled(&self) -> bool {
-        self.0.engine.is_pooled()
+        self.0.lean.engine.is_pooled()
     }
 
     /// Calls past their end that a file operation still blocks.
@@ -146,12 +216,16 @@ impl Sandbox {
         self.0.reaper.blocked()
     }
 
-    pub(crate) fn engine(&self) -> &SandboxEngine {
-        &self.0.engine
+    pub(crate) fn ticker(&self) -> &Arc<Ticker> {
+        &self.0.ticker
     }
 
     pub(crate) fn permits(&self) -> &Permits {
         &self.0.permits
+    }
+
+    pub(crate) fn ready(&self) -> &ReadyPool {
+        &self.0.ready
     }
 
     pub(crate) fn reaper(&self) -> &Reaper {

@@ -36,6 +36,18 @@ impl Meter {
         }
     }
 
+    /// Whether what is held would have been let through under these limits.
+    pub(crate) fn fits(&self, limits: &Limits) -> bool {
+        self.peak <= limits.get(LimitKind::Memory).value
+            && self.elements <= limits.get(LimitKind::TableElements).value
+            && self.instances_max <= limits.size(LimitKind::Instances)
+    }
+
+    /// Goes on from what another held.
+    pub(crate) fn take_over(&mut self, before: &Self) {
+        (self.memory, self.elements, self.peak) = (before.memory, before.elements, before.peak);
+    }
+
     /// The most that memories and tables held together, in bytes.
     pub(crate) fn peak_bytes(&self) -> u64 {
         self.peak

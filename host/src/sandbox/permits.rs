@@ -1,4 +1,4 @@
-//! How many calls may be in the sandbox at once, in all and for each plugin.
+//! How many calls may be in the sandbox at once: in all, of one plugin, and of heavy plugins.
 //!
 //! Sits below the pool's size, so that a call waits here, or is told that it is too busy, and
 //! never meets an exhausted pool.
@@ -7,24 +7,35 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Calls at once in this host.
-pub const HOST_CALLS: u32 = 64;
-/// Calls at once of one plugin.
-pub const PLUGIN_CALLS: u32 = 16;
+use super::settings::SandboxSettings;
+
 /// Calls that may wait for a permit, in this host; one more is refused as overloaded.
 pub const WAITING_CALLS: u32 = 1024;
+/// Calls of heavy plugins at once: their slots are large.
+pub const HEAVY_CALLS: u32 = 64;
 
 /// Permits of the whole host.
 #[derive(Debug, Clone)]
 pub(crate) struct Permits {
+    settings: SandboxSettings,
     host: Arc<Semaphore>,
+    heavy: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
+}
+
+/// The permits that one plugin's calls take.
+#[derive(Debug)]
+pub(crate) struct PluginPermits {
+    own: Arc<Semaphore>,
+    /// Of all heavy plugins together; `None` for a lean one.
+    heavy: Option<Arc<Semaphore>>,
 }
 
 /// Held while a call has a store.
 #[derive(Debug)]
 pub(crate) struct Permit {
     _host: OwnedSemaphorePermit,
+    _heavy: Option<OwnedSemaphorePermit>,
     _plugin: OwnedSemaphorePermit,
 }
 
@@ -33,41 +44,53 @@ pub(crate) struct Permit {
 #[error("{WAITING_CALLS} calls are waiting already; try again later")]
 pub(crate) struct TooBusy;
 
-impl Default for Permits {
-    fn default() -> Self {
-        Self {
-            host: Arc::new(Semaphore::new(HOST_CALLS as usize)),
-            waiting: Arc::new(Semaphore::new(WAITING_CALLS as usize)),
-        }
-    }
+fn places(count: u32) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(count as usize))
 }
 
 impl Permits {
-    /// A plugin's own share.
-    pub(crate) fn for_plugin() -> Arc<Semaphore> {
-        Arc::new(Semaphore::new(PLUGIN_CALLS as usize))
-    }
-
-    /// Waits for both permits: the plugin's first, so that a busy plugin doesn't hold the host's.
-    pub(crate) async fn acquire(&self, plugin: &Arc<Semaphore>) -> Result<Permit, TooBusy> {
-        if let Some(permit) = self.try_acquire(plugin) {
-            return Ok(permit);
+    pub(crate) fn new(settings: SandboxSettings) -> Self {
+        Self {
+            settings,
+            host: places(settings.calls),
+            heavy: places(settings.calls.min(HEAVY_CALLS)),
+            waiting: places(WAITING_CALLS),
         }
-        let _queued = Arc::clone(&self.waiting).try_acquire_owned().map_err(|_full| TooBusy)?;
-        let plugin = Arc::clone(plugin).acquire_owned().await.map_err(|_closed| TooBusy)?;
-        let host = Arc::clone(&self.host).acquire_owned().await.map_err(|_closed| TooBusy)?;
-        Ok(Permit { _host: host, _plugin: plugin })
     }
 
-    fn try_acquire(&self, plugin: &Arc<Semaphore>) -> Option<Permit> {
-        let plugin = Arc::clone(plugin).try_acquire_owned().ok()?;
+    /// A plugin's own share.
+    pub(crate) fn for_plugin(&self, is_heavy: bool) -> PluginPermits {
+        let own = places(self.settings.plugin_calls);
+        PluginPermits { own, heavy: is_heavy.then(|| Arc::clone(&self.heavy)) }
+    }
+
+    /// Waits for all permits, among a bounded number that wait: the plugin's first, so that a busy plugin doesn't hold the host's.
+    pub(crate) async fn acquire(&self, plugin: &PluginPermits) -> Result<Permit, TooBusy> {
+        let _queued = Arc::clone(&self.waiting).try_acquire_owned().map_err(|_full| TooBusy)?;
+        let closed = |_closed| TooBusy;
+        let own = Arc::clone(&plugin.own).acquire_owned().await.map_err(closed)?;
+        let heavy = match &plugin.heavy {
+            Some(heavy) => Some(Arc::clone(heavy).acquire_owned().await.map_err(closed)?),
+            None => None,
+        };
+        let host = Arc::clone(&self.host).acquire_owned().await.map_err(closed)?;
+        Ok(Permit { _host: host, _heavy: heavy, _plugin: own })
+    }
+
+    /// All permits, where they are there now.
+    pub(crate) fn try_acquire(&self, plugin: &PluginPermits) -> Option<Permit> {
+        let own = Arc::clone(&plugin.own).try_acquire_owned().ok()?;
+        let heavy = match &plugin.heavy {
+            Some(heavy) => Some(Arc::clone(heavy).try_acquire_owned().ok()?),
+            None => None,
+        };
         let host = Arc::clone(&self.host).try_acquire_owned().ok()?;
-        Some(Permit { _host: host, _plugin: plugin })
+        Some(Permit { _host: host, _heavy: heavy, _plugin: own })
     }
 
     /// Calls that hold a permit now.
     pub(crate) fn in_use(&self) -> usize {
-        (HOST_CALLS as usize).saturating_sub(self.host.available_permits())
+        (self.settings.calls as usize).saturating_sub(self.host.available_permits())
     }
 }
 
@@ -77,11 +100,12 @@ mod tests {
 
     #[tokio::test]
     async fn one_plugin_cannot_take_the_whole_host() {
-        let permits = Permits::default();
-        let (greedy, other) = (Permits::for_plugin(), Permits::for_plugin());
+        let settings = SandboxSettings::default();
+        let permits = Permits::new(settings);
+        let (greedy, other) = (permits.for_plugin(false), permits.for_plugin(false));
         let mut held = Vec::new();
-        for _ in 0..PLUGIN_CALLS {
-            held.push(permits.acquire(&greedy).await.unwrap());
+        for _ in 0..settings.plugin_calls {
+            held.push(permits.try_acquire(&greedy).unwrap());
         }
         assert!(permits.try_acquire(&greedy).is_none());
         assert!(permits.try_acquire(&other).is_some());
@@ -89,10 +113,27 @@ mod tests {
         assert_eq!(permits.in_use(), 0);
     }
 
+    #[tokio::test]
+    async fn heavy_plugins_share_their_slots_and_leave_the_others_alone() {
+        let settings =
+            SandboxSettings { calls: 1000, plugin_calls: 1000, ..SandboxSettings::default() };
+        let permits = Permits::new(settings);
+        let (one, two) = (permits.for_plugin(true), permits.for_plugin(true));
+        let mut held = Vec::new();
+        for number in 0..HEAVY_CALLS {
+            let plugin = if number % 2 == 0 { &one } else { &two };
+            held.push(permits.try_acquire(plugin).unwrap());
+        }
+        assert!(permits.try_acquire(&one).is_none() && permits.try_acquire(&two).is_none());
+        assert!(permits.try_acquire(&permits.for_plugin(false)).is_some());
+        drop(held.pop());
+        assert!(permits.try_acquire(&one).is_some());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn past_the_queue_calls_are_told_to_come_back() {
-        let permits = Permits::default();
-        let plugin = Arc::new(Semaphore::new(0));
+        let permits = Permits::new(SandboxSettings::default());
+        let plugin = Arc::new(PluginPermits { own: places(0), heavy: None });
         let waiting: Vec<_> = (0..WAITING_CALLS)
             .map(|_| {
                 let (permits, plugin) = (permits.clone(), Arc::clone(&plugin));
@@ -103,7 +144,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert_eq!(permits.acquire(&plugin).await.unwrap_err(), TooBusy);
-        plugin.add_permits(1);
+        plugin.own.add_permits(1);
         for call in waiting {
             call.await.unwrap().unwrap();
         }

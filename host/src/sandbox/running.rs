@@ -6,14 +6,16 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use wasmtime::Store;
 
 use super::permits::Permit;
 use super::reaper::Reaper;
+use super::state::HostState;
 use super::store::Gathered;
 use super::ticker::Awake;
 use crate::contract::attempt::{Attempt, End};
@@ -31,12 +33,14 @@ pub(super) struct Report {
     pub(super) fuel: Option<u64>,
     pub(super) peak_bytes: u64,
     pub(super) note: Option<String>,
+    /// The store, where its guest came to its own end.
+    pub(super) store: Option<Store<HostState>>,
 }
 
 impl Report {
     /// An end that nothing else is known of.
     pub(super) fn of(end: End) -> Self {
-        Self { end, fuel: None, peak_bytes: 0, note: None }
+        Self { end, fuel: None, peak_bytes: 0, note: None, store: None }
     }
 
     fn lost() -> Self {
@@ -89,30 +93,33 @@ fn may_begin_here(attempt: &Attempt) -> bool {
 /// reaper until it really has.
 pub(super) struct Running {
     guest: Option<Guest>,
-    ended: CancellationToken,
     held: Option<(Permit, Awake)>,
-    gathered: Gathered,
+    gathered: Arc<Gathered>,
     reaper: Reaper,
 }
 
 impl Running {
-    /// Joins a guest and what it holds until it has ended. `ended` ends it.
+    /// Joins a guest and what it holds until it has ended.
     pub(super) fn new(
         guest: Guest,
-        ended: CancellationToken,
         held: (Permit, Awake),
-        gathered: &Gathered,
+        gathered: &Arc<Gathered>,
         reaper: &Reaper,
     ) -> Self {
-        let (gathered, reaper) = (gathered.clone(), reaper.clone());
-        Self { guest: Some(guest), ended, held: Some(held), gathered, reaper }
+        let (gathered, reaper) = (Arc::clone(gathered), reaper.clone());
+        Self { guest: Some(guest), held: Some(held), gathered, reaper }
     }
 
-    /// The report and the time the guest really took.
-    pub(super) async fn join(&mut self) -> Timed {
-        if let Some(Guest::Ended(timed)) = self.guest.take_if(|it| matches!(it, Guest::Ended(_))) {
-            return timed;
+    /// The report of a guest that needed no task.
+    pub(super) fn ended_in_first_steps(&mut self) -> Option<Timed> {
+        match self.guest.take_if(|guest| matches!(guest, Guest::Ended(_))) {
+            Some(Guest::Ended(timed)) => Some(timed),
+            _ => None,
         }
+    }
+
+    /// The report of a guest with a task, and the time it really took.
+    pub(super) async fn join(&mut self) -> Timed {
         let Some(Guest::Runs(guest)) = self.guest.as_mut() else {
             return std::future::pending().await;
         };
@@ -124,9 +131,17 @@ impl Running {
         })
     }
 
+    /// What it held, where nothing of it goes on.
+    pub(super) fn release(&mut self) -> Option<Permit> {
+        if self.guest.is_some() || self.gathered.files.is_busy() {
+            return None;
+        }
+        self.held.take().map(|(permit, _awake)| permit)
+    }
+
     /// Ends the guest and gives it a moment, so that mostly nothing of it is left with the answer.
     pub(super) async fn end(&mut self) {
-        self.ended.cancel();
+        self.gathered.end();
         self.gathered.files.close();
         if self.gathered.files.is_busy() {
             return;
@@ -141,7 +156,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.ended.cancel();
+        self.gathered.end();
         let files = self.gathered.files.clone();
         files.close();
         let guest = match self.guest.take() {
@@ -184,7 +199,7 @@ impl<F: Future<Output = Report>> Future for Measured<F> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::contract::arguments::CheckedArguments;

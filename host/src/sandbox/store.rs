@@ -4,33 +4,35 @@
 //! parameters here, and no other file calls `Store::new`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use tokio_util::sync::CancellationToken;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Store, UpdateDeadline};
-use wasmtime_wasi::filesystem::WasiFilesystemView as _;
-use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 use wasmtime_wasi_http::WasiHttpCtx;
 
-use super::call::SandboxedTool;
-use super::capability::clocks::{CoarseMonotonic, CoarseWall};
 use super::capability::denied::Denials;
 use super::capability::files::{FileWatch, Folders};
 use super::capability::http::DenyHttp;
 use super::capability::speech::Speech;
-use super::command::Process;
-use super::engine::SandboxEngine;
-use super::entry::Entry;
+use super::compiled::Compiled;
+use super::context::{Context, Given};
 use super::fault::HostEnd;
 use super::limiter::Meter;
 use super::state::HostState;
 use super::stdio::Printed;
+use crate::contract::arguments::CheckedArguments;
 use crate::contract::attempt::Attempt;
-use crate::contract::limits::LimitKind;
+use crate::contract::limits::{LimitKind, LimitOrigin, Limits};
+use crate::contract::sink::{CallSink, LogLevel, Progress, Stream};
 
 /// Size of a set of http header fields, in bytes as wasmtime-wasi-http counts them: 8 KiB on the wire
 /// is what most servers take.
 const HTTP_FIELDS_MAX: usize = 16 << 10;
+
+/// What the start of an instance that is made ahead may use: half a second of work.
+pub(crate) const START_FUEL: u64 = 1_000_000_000;
 
 /// What one tool may use: made once when it is loaded.
 #[derive(Debug, Clone, Default)]
@@ -58,9 +60,11 @@ impl Access {
     }
 }
 
-/// Handles to what a store gathers, for whoever waits for it.
-#[derive(Debug, Clone)]
+/// What a store gathers, for whoever waits for it.
+#[derive(Debug)]
 pub(crate) struct Gathered {
+    /// Set when nobody waits any more, which ends the guest.
+    ended: AtomicBool,
     pub(crate) denials: Denials,
     pub(crate) files: FileWatch,
     pub(crate) stdout: Printed,
@@ -68,77 +72,142 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    pub(crate) fn new(tool: &SandboxedTool, attempt: &Attempt) -> Self {
+    /// `is_command`: its stdout is its output, under that limit.
+    pub(crate) fn new(access: &Access, is_command: bool, attempt: &Attempt) -> Arc<Self> {
         let half = attempt.limits.size(LimitKind::Stdio) / 2;
-        // A command's stdout is its output, under that limit.
-        let stdout_max = match tool.entry.as_ref() {
-            Entry::Function(_) => half,
-            Entry::Command { .. } => attempt.limits.size(LimitKind::OutputKept),
-        };
-        Self {
+        let stdout_max = if is_command { attempt.limits.size(LimitKind::OutputKept) } else { half };
+        Arc::new(Self {
+            ended: AtomicBool::new(false),
             denials: Denials::default(),
-            files: FileWatch::new(
-                tool.access.said.held_read_only,
-                tool.access.said.may_want_folders,
-            ),
+            files: FileWatch::new(access.said.held_read_only, access.said.may_want_folders),
             stdout: Printed::new(stdout_max),
             stderr: Printed::new(half),
+        })
+    }
+
+    /// Ends the guest at its next tick.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+    }
+}
+
+/// What a store is made for.
+pub(crate) struct OfCall<'a> {
+    pub(crate) access: &'a Arc<Access>,
+    /// The arguments of a command; `None`: it is none.
+    pub(crate) command: Option<&'a Arc<CheckedArguments>>,
+    pub(crate) attempt: &'a Arc<Attempt>,
+    pub(crate) gathered: &'a Arc<Gathered>,
+    pub(crate) began: Instant,
+}
+
+impl OfCall<'_> {
+    fn state(&self) -> HostState {
+        let Self { access, attempt, gathered, .. } = self;
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(attempt.limits.size(LimitKind::Handles));
+        let mut http = WasiHttpCtx::new();
+        http.set_field_size_limit(HTTP_FIELDS_MAX);
+        HostState {
+            table,
+            context: Context::new(Given {
+                began: self.began,
+                stdout: gathered.stdout.clone(),
+                stderr: gathered.stderr.clone(),
+                access: Arc::clone(access),
+                command: self.command.cloned(),
+            }),
+            http,
+            http_hooks: DenyHttp { denials: gathered.denials.clone() },
+            meter: Meter::new(&attempt.limits),
+            gathered: Arc::clone(gathered),
+            speech: Speech::new(attempt),
+            random_max: attempt.limits.get(LimitKind::RandomBytes).value,
+            missing_env: Arc::clone(&access.said.missing_env),
+            asked: false,
         }
     }
 }
 
 /// Makes the store of one attempt.
 pub(crate) fn new_store(
-    engine: &SandboxEngine,
-    tool: &SandboxedTool,
-    attempt: &Attempt,
-    gathered: &Gathered,
+    compiled: &Compiled,
+    call: &OfCall<'_>,
 ) -> wasmtime::Result<Store<HostState>> {
-    let (limits, access) = (&attempt.limits, &tool.access);
-    let mut table = ResourceTable::new();
-    table.set_max_capacity(limits.size(LimitKind::Handles));
-    let mut http = WasiHttpCtx::new();
-    http.set_field_size_limit(HTTP_FIELDS_MAX);
-    let state = HostState {
-        table,
-        wasi: wasi_context(tool, attempt, gathered),
-        http,
-        http_hooks: DenyHttp { denials: gathered.denials.clone() },
-        meter: Meter::new(limits),
-        files: gathered.files.clone(),
-        denials: gathered.denials.clone(),
-        speech: Speech::new(attempt),
-        random_max: limits.get(LimitKind::RandomBytes).value,
-        missing_env: Arc::clone(&access.said.missing_env),
-    };
-    let mut store = Store::new(engine.wasmtime(), state);
-    *store.data_mut().filesystem().ctx = access.folders.context();
+    let mut store = Store::new(compiled.pre.engine(), call.state());
     store.limiter(|state| &mut state.meter);
-    store.set_fuel(limits.get(LimitKind::Fuel).value)?;
-    store.set_hostcall_fuel(limits.size(LimitKind::Lifted));
-    store.set_max_component_handles(limits.size(LimitKind::Handles));
-    arm_deadline(&mut store, attempt);
+    arm(&mut store, call.attempt, call.gathered, 0)?;
     Ok(store)
 }
 
-fn wasi_context(tool: &SandboxedTool, attempt: &Attempt, gathered: &Gathered) -> WasiCtx {
-    let mut wasi = WasiCtxBuilder::new();
-    wasi.stdout(gathered.stdout.clone())
-        .stderr(gathered.stderr.clone())
-        .wall_clock(CoarseWall)
-        .monotonic_clock(CoarseMonotonic::starting(Instant::now()));
-    for (name, value) in tool.access.env.iter() {
-        wasi.env(name, value);
-    }
-    if let Entry::Command { .. } = tool.entry.as_ref() {
-        let process = Process::new(attempt.arguments.value());
-        wasi.args(&process.argv).stdin(process.stdin);
-    }
-    wasi.build()
+/// Makes the store of an attempt of one whose instance was made ahead, by what `start` took of its
+/// fuel: nothing that it had before stays but the memory that the instance holds.
+pub(crate) fn claim(
+    store: &mut Store<HostState>,
+    start: u64,
+    call: &OfCall<'_>,
+) -> wasmtime::Result<()> {
+    let mut state = call.state();
+    state.meter.take_over(&store.data().meter);
+    *store.data_mut() = state;
+    arm(store, call.attempt, call.gathered, start)
+}
+
+/// Makes a store for nobody's call: nothing is granted, and nobody hears what its guest says.
+pub(crate) fn bare_store(
+    compiled: &Compiled,
+    deadline: Instant,
+) -> wasmtime::Result<Store<HostState>> {
+    let mut limits = Limits::default();
+    limits.lower(LimitKind::Fuel, START_FUEL, LimitOrigin::Default);
+    let attempt = Arc::new(Attempt {
+        call_id: "ahead".parse()?,
+        number: 1,
+        arguments: Arc::new(CheckedArguments::new(serde_json::Map::new())),
+        limits: Arc::new(limits),
+        grants: Arc::default(),
+        idempotency_key: None,
+        deadline,
+        deadline_kind: LimitKind::AttemptDeadline,
+        cancel: CancellationToken::new(),
+        shares_task: false,
+        sink: Arc::new(Nobody),
+        asked_by: None,
+    });
+    let access = Arc::default();
+    let gathered = Gathered::new(&access, false, &attempt);
+    let (attempt, gathered) = (&attempt, &gathered);
+    let call = OfCall { access: &access, command: None, attempt, gathered, began: Instant::now() };
+    new_store(compiled, &call)
+}
+
+/// Hears nothing.
+struct Nobody;
+
+impl CallSink for Nobody {
+    fn progress(&self, _progress: Progress) {}
+    fn log(&self, _level: LogLevel, _message: String) {}
+    fn printed(&self, _stream: Stream, _text: String, _dropped: u64) {}
+    fn author_note(&self, _text: String) {}
+}
+
+/// Puts every bound on a store. `start`: what is spent of its fuel already.
+fn arm(
+    store: &mut Store<HostState>,
+    attempt: &Attempt,
+    gathered: &Arc<Gathered>,
+    start: u64,
+) -> wasmtime::Result<()> {
+    let limits = &attempt.limits;
+    store.set_fuel(limits.get(LimitKind::Fuel).value.saturating_sub(start))?;
+    store.set_hostcall_fuel(limits.size(LimitKind::Lifted));
+    store.set_max_component_handles(limits.size(LimitKind::Handles));
+    arm_deadline(store, attempt, Arc::clone(gathered));
+    Ok(())
 }
 
 /// The deadline is the call's own instant, so ticks only decide how soon it is noticed.
-fn arm_deadline(store: &mut Store<HostState>, attempt: &Attempt) {
+fn arm_deadline(store: &mut Store<HostState>, attempt: &Attempt, gathered: Arc<Gathered>) {
     let deadline = attempt.deadline;
     let cancel = attempt.cancel.clone();
     store.set_epoch_deadline(1);
@@ -147,7 +216,7 @@ fn arm_deadline(store: &mut Store<HostState>, attempt: &Attempt) {
         if Instant::now() >= deadline {
             return Err(HostEnd::DeadlinePassed.into());
         }
-        if cancel.is_cancelled() {
+        if cancel.is_cancelled() || gathered.ended.load(Ordering::Acquire) {
             return Err(HostEnd::Cancelled.into());
         }
         ticks = ticks.saturating_add(1);

@@ -1,4 +1,4 @@
-//! The keys of `engine` and `audit`.
+//! The keys of `engine`, `sandbox` and `audit`.
 //!
 //! Bounds are those of the modules that act on them, which `config` may not import; the place that
 //! converts holds them together.
@@ -77,6 +77,33 @@ static BREAKER: Section = Section {
             kind: Kind::Duration { min: 1, max: 60 * MINUTE },
             default: Default::Toml("\"60s\""),
             about: "The time that they must all lie in.",
+        },
+    ],
+};
+
+pub(super) static SANDBOX: Section = Section {
+    about: "A call that waits for a place waits within its deadline. Of plugins with a large image, \
+            such as JavaScript and Python ones, at most 64 calls run at once, whatever is said here.",
+    example: "[sandbox]\nconcurrency = 256\nplugin_concurrency = 64\nready_instances = 16\n",
+    keys: &[
+        Key {
+            name: "concurrency",
+            kind: Kind::Count { min: 1, max: 2048 },
+            default: Default::Toml("64"),
+            about: "Calls that run in the sandbox at once; others wait.",
+        },
+        Key {
+            name: "plugin_concurrency",
+            kind: Kind::Count { min: 1, max: 2048 },
+            default: Default::Toml("16"),
+            about: "Calls of one plugin that run in the sandbox at once.",
+        },
+        Key {
+            name: "ready_instances",
+            kind: Kind::Count { min: 0, max: 64 },
+            default: Default::Toml("8"),
+            about: "Instances of plugins that are called often, made ahead of their calls, each for \
+                    one call; 0 makes none.",
         },
     ],
 };

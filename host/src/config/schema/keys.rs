@@ -99,6 +99,12 @@ pub(in crate::config) static ROOT: Section = Section {
             about: "Batches, retries and repeated failures.",
         },
         Key {
+            name: "sandbox",
+            kind: Kind::Table(&calls::SANDBOX),
+            default: Default::Words("as below"),
+            about: "How much of this machine the calls of plugins take together.",
+        },
+        Key {
             name: "audit",
             kind: Kind::Table(&calls::AUDIT),
             default: Default::Words("as below"),

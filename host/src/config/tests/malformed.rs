@@ -60,7 +60,7 @@ const ROWS: &[(&str, &str)] = &[
         "\"\\u001b[2J\" = 1\n",
         "belljar.toml:1: `\"<U+001B>[2J\"`: there is no such key, expected one of `state`, \
          `builtins`, `grants`, `limits`, `plugins`, `upstream`, `secrets`, `callers`, `tokens`, \
-         `expose`, `serve`, `policy`, `approvals`, `engine`, `audit`",
+         `expose`, `serve`, `policy`, `approvals`, `engine`, `sandbox`, `audit`",
     ),
     // Values of the wrong form, one a section.
     ("state = 1\n", "belljar.toml:1: `state`: expected a path, found `1`"),

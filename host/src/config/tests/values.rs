@@ -66,6 +66,10 @@ cli = "queue"
 [audit]
 path = "log"
 keep_days = 30
+
+[sandbox]
+concurrency = 1000
+ready_instances = 0
 "#;
 
 fn shown(config: &Config, key: &str) -> String {
@@ -95,6 +99,8 @@ fn a_whole_file_becomes_settings() {
     assert_eq!(config.engine.unsafe_tools, ["weather.current"]);
     assert_eq!((config.engine.concurrency, config.engine.retries), (16, Some(1)));
     assert_eq!((config.engine.breaker_after, config.engine.breaker_window_ms), (5, 60_000));
+    assert_eq!((config.sandbox.concurrency, config.sandbox.plugin_concurrency), (1000, 16));
+    assert_eq!(config.sandbox.ready_instances, 0);
     assert_eq!((config.approvals.expires_ms, config.approvals.hand_back_ms), (3_600_000, 0));
     assert_eq!(config.audit.path.as_deref(), Some(Path::new("/etc/belljar/log")));
     assert_eq!((config.audit.keep_bytes, config.audit.keep_days), (1 << 30, Some(30)));
@@ -135,6 +141,8 @@ fn an_empty_file_is_all_defaults() {
     assert!(config.audit.enabled && config.policy.enabled && !config.approvals.self_approval);
     assert_eq!((config.audit.keep_bytes, config.audit.keep_days), (1 << 30, None));
     assert_eq!((config.engine.concurrency, config.engine.retries), (8, None));
+    assert_eq!((config.sandbox.concurrency, config.sandbox.plugin_concurrency), (64, 16));
+    assert_eq!(config.sandbox.ready_instances, 8);
     assert_eq!(config.engine.retry_delay_ms, 500);
     assert_eq!((config.engine.breaker_after, config.engine.breaker_window_ms), (10, 60_000));
     assert_eq!((config.approvals.expires_ms, config.approvals.hand_back_ms), (900_000, 20_000));

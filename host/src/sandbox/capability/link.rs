@@ -73,7 +73,7 @@ pub(crate) fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<HostS
     super::http::bound_requests(&mut linker)?;
     linker.allow_shadowing(false);
     speech::Imports::add_to_linker::<_, HasSelf<_>>(&mut linker, |state: &mut HostState| {
-        &mut state.speech
+        state.speech()
     })?;
     Ok(linker)
 }
@@ -90,18 +90,20 @@ fn link_sockets(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
 }
 
 fn files_view(state: &mut HostState) -> <Files as HasData>::Data<'_> {
-    // The denials and the watch are handles to what the store shares with whoever waits for it.
-    let (watch, denials) = (state.files.clone(), state.denials.clone());
+    // Handles to what the store shares with whoever waits for it.
+    let (watch, denials) = (state.gathered.files.clone(), state.gathered.denials.clone());
     FilesView { inner: state.filesystem(), watch, denials }
 }
 
 fn environment_view(state: &mut HostState) -> <Environment as HasData>::Data<'_> {
-    let (missing, denials) = (Arc::clone(&state.missing_env), state.denials.clone());
+    let missing = Arc::clone(&state.missing_env);
+    let denials = state.gathered.denials.clone();
     EnvironmentView { inner: state.cli(), missing, denials }
 }
 
 fn sockets_view(state: &mut HostState) -> <DeniedSockets as HasData>::Data<'_> {
-    DeniedSocketsView { denials: &state.denials, table: &mut state.table }
+    let (denials, table) = state.denials_and_table();
+    DeniedSocketsView { denials, table }
 }
 
 fn random_view(state: &mut HostState) -> <BoundedRandom as HasData>::Data<'_> {

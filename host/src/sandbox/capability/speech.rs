@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::contract::attempt::Attempt;
 use crate::contract::escape::cut;
 use crate::contract::limits::LimitKind;
-use crate::contract::sink::{CallSink, LogLevel, Progress};
+use crate::contract::sink::{LogLevel, Progress};
 
 mod bindings {
     wasmtime::component::bindgen!({ path: "../wit", world: "imports" });
@@ -28,11 +28,7 @@ const KEY_MAX_LEN: usize = 256;
 
 /// One call's own words, and what was said so far.
 pub(crate) struct Speech {
-    call_id: String,
-    attempt: u32,
-    deadline: Instant,
-    idempotency_key: Option<String>,
-    sink: Arc<dyn CallSink>,
+    attempt: Arc<Attempt>,
     line_bytes_left: usize,
     lines_dropped: u64,
     done: Option<u64>,
@@ -41,14 +37,9 @@ pub(crate) struct Speech {
 }
 
 impl Speech {
-    pub(crate) fn new(attempt: &Attempt) -> Self {
-        let key = attempt.idempotency_key.as_deref().map(|key| cut(key, KEY_MAX_LEN).to_owned());
+    pub(crate) fn new(attempt: &Arc<Attempt>) -> Self {
         Self {
-            call_id: attempt.call_id.to_string(),
-            attempt: attempt.number,
-            deadline: attempt.deadline,
-            idempotency_key: key,
-            sink: Arc::clone(&attempt.sink),
+            attempt: Arc::clone(attempt),
             line_bytes_left: attempt.limits.size(LimitKind::Stdio),
             lines_dropped: 0,
             done: None,
@@ -59,14 +50,21 @@ impl Speech {
 }
 
 impl Drop for Speech {
-    /// The last report of a quick burst is passed on after all, and what was lost is told.
     fn drop(&mut self) {
-        if self.lines_dropped > 0 {
-            let lost = format!("{} log lines were dropped or cut", self.lines_dropped);
-            self.sink.author_note(lost);
+        self.end();
+    }
+}
+
+impl Speech {
+    /// The last report of a quick burst is passed on after all, and what was lost is told.
+    pub(crate) fn end(&mut self) {
+        let dropped = std::mem::take(&mut self.lines_dropped);
+        if dropped > 0 {
+            let lost = format!("{dropped} log lines were dropped or cut");
+            self.attempt.sink.author_note(lost);
         }
         if let Some(report) = self.held_back.take() {
-            self.sink.progress(report);
+            self.attempt.sink.progress(report);
         }
     }
 }
@@ -75,20 +73,20 @@ impl types::Host for Speech {}
 
 impl invocation::Host for Speech {
     fn call_id(&mut self) -> String {
-        self.call_id.clone()
+        self.attempt.call_id.to_string()
     }
 
     fn attempt(&mut self) -> u32 {
-        self.attempt
+        self.attempt.number
     }
 
     fn remaining_ms(&mut self) -> u64 {
-        let left = self.deadline.saturating_duration_since(Instant::now());
+        let left = self.attempt.deadline.saturating_duration_since(Instant::now());
         u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
     }
 
     fn idempotency_key(&mut self) -> Option<String> {
-        self.idempotency_key.clone()
+        self.attempt.idempotency_key.as_deref().map(|key| cut(key, KEY_MAX_LEN).to_owned())
     }
 }
 
@@ -109,7 +107,7 @@ impl log::Host for Speech {
             log::Level::Warn => LogLevel::Warn,
             log::Level::Error => LogLevel::Error,
         };
-        self.sink.log(level, line.to_owned());
+        self.attempt.sink.log(level, line.to_owned());
     }
 }
 
@@ -127,7 +125,7 @@ impl progress::Host for Speech {
         } else {
             self.reported = Some(now);
             self.held_back = None;
-            self.sink.progress(report);
+            self.attempt.sink.progress(report);
         }
     }
 }
@@ -141,7 +139,7 @@ mod tests {
     use super::*;
     use crate::contract::arguments::CheckedArguments;
     use crate::contract::limits::Limits;
-    use crate::contract::sink::Stream;
+    use crate::contract::sink::{CallSink, Stream};
 
     #[derive(Default)]
     struct Heard(Mutex<Vec<String>>);
@@ -183,7 +181,7 @@ mod tests {
             sink: Arc::clone(&heard) as _,
             asked_by: None,
         };
-        (Speech::new(&attempt), heard)
+        (Speech::new(&Arc::new(attempt)), heard)
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn the_hash_of_the_engine_is_the_same_for_the_same_settings() {
 
 #[test]
 fn the_hash_of_the_engine_says_more_than_that_of_one_without_a_compiler() {
-    let without = Engine::new(&super::super::engine::config(false)).unwrap();
+    let without = Engine::new(&super::super::engine::config(None)).unwrap();
     assert_ne!(compatibility_of(&without), compiling().compatibility());
 }
 

@@ -46,11 +46,12 @@ impl std::fmt::Debug for Folders {
     }
 }
 
-struct Template(WasiCtx, ResourceTable);
+/// A context that is being made; wasmtime-wasi hands out its parts by this way alone.
+struct Making<'a>(&'a mut WasiCtx, &'a mut ResourceTable);
 
-impl WasiView for Template {
+impl WasiView for Making<'_> {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.0, table: &mut self.1 }
+        WasiCtxView { ctx: self.0, table: self.1 }
     }
 }
 
@@ -100,14 +101,15 @@ impl Folders {
                 .preopened_dir(held.path(), &dir.guest, perms)
                 .map_err(|error| refused(error.root_cause().to_string()))?;
         }
-        let mut template = Template(builder.build(), ResourceTable::new());
-        let opened = template.filesystem().ctx.clone();
+        let (mut wasi, mut table) = (builder.build(), ResourceTable::new());
+        let opened = Making(&mut wasi, &mut table).filesystem().ctx.clone();
         Ok(Self { opened, count: grants.dirs().len() })
     }
 
-    /// What a store starts with.
-    pub(crate) fn context(&self) -> WasiFilesystemCtx {
-        self.opened.clone()
+    /// Puts them into a context.
+    pub(crate) fn give(&self, wasi: &mut WasiCtx) {
+        let mut table = ResourceTable::new();
+        *Making(wasi, &mut table).filesystem().ctx = self.opened.clone();
     }
 
     /// Whether there is none.

@@ -1,0 +1,291 @@
+//! Instances made ahead: that calls get them, that nothing else changes by it, and their bounds.
+
+use std::time::Duration;
+
+use super::*;
+use crate::contract::arguments::CheckedArguments;
+use crate::contract::attempt::{Attempt, AttemptEnd, End};
+use crate::contract::limits::LimitKind;
+use crate::contract::sink::{CallSink, LogLevel, Progress, Stream};
+use crate::sandbox::codec::Words;
+use crate::sandbox::{Access, CompileIn, Entry, Sandbox, SandboxSettings, SandboxedTool};
+use serde_json::{Map, json};
+use tokio_util::sync::CancellationToken;
+
+const COUNTER: &str = include_str!("../../../../tests/guests/wat/counter.wat");
+
+/// What a start does, and a function that answers 7.
+fn starting(imports: &str, arguments: &str, start: &str) -> String {
+    format!(
+        r#"(component
+          {imports}
+          (core module $m
+            (import "host" "ask" (func $ask {arguments}))
+            (memory (export "memory") 1)
+            (func (export "seven") (result i32) (i32.const 7))
+            (func $start {start})
+            (start $start))
+          (core instance $i (instantiate $m (with "host" (instance (export "ask" (func $ask))))))
+          (func (export "seven") (result u32) (canon lift (core func $i "seven"))))"#
+    )
+}
+
+/// A start that asks `interface` for what `function` gives, which takes nothing.
+fn asking(interface: &str, function: &str, result: &str, core: &str) -> String {
+    let imports = format!(
+        r#"(import "{interface}" (instance $w (export "{function}" (func (result {result})))))
+           (core func $ask (canon lower (func $w "{function}")))"#
+    );
+    starting(&imports, &format!("(result {core})"), "(drop (call $ask))")
+}
+
+struct Deaf;
+
+impl CallSink for Deaf {
+    fn progress(&self, _progress: Progress) {}
+    fn log(&self, _level: LogLevel, _message: String) {}
+    fn printed(&self, _stream: Stream, _text: String, _dropped: u64) {}
+    fn author_note(&self, _text: String) {}
+}
+
+fn attempt(limits: &[(LimitKind, u64)]) -> Attempt {
+    let mut all = Limits::default();
+    for (kind, value) in limits {
+        all.set(*kind, *value).unwrap();
+    }
+    Attempt {
+        call_id: "c".parse().unwrap(),
+        number: 1,
+        arguments: Arc::new(CheckedArguments::new(Map::new())),
+        limits: Arc::new(all),
+        grants: Arc::default(),
+        idempotency_key: None,
+        deadline: Instant::now() + Duration::from_secs(30),
+        deadline_kind: LimitKind::AttemptDeadline,
+        cancel: CancellationToken::new(),
+        shares_task: false,
+        sink: Arc::new(Deaf),
+        asked_by: None,
+    }
+}
+
+fn sandbox(ready_instances: u32) -> Sandbox {
+    let settings = SandboxSettings { ready_instances, ..SandboxSettings::default() };
+    Sandbox::with(CompileIn::ThisProcess, settings).unwrap()
+}
+
+fn tool(sandbox: &Sandbox, component: &str) -> SandboxedTool {
+    let compiled = Arc::new(sandbox.compile(&wat::parse_str(component).unwrap()).unwrap());
+    let function = compiled.functions().remove(0);
+    let entry = Arc::new(Entry::plan(&function, &Words::default(), false).unwrap());
+    SandboxedTool::new(compiled, &function, entry, Access::default())
+}
+
+async fn call(sandbox: &Sandbox, tool: &SandboxedTool) -> AttemptEnd {
+    sandbox.run(tool, attempt(&[])).await
+}
+
+fn answer(end: &AttemptEnd) -> serde_json::Value {
+    match &end.end {
+        End::Returned(returned) => returned.value.clone().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Calls so often that instances are made ahead, and waits for them.
+async fn warmed(sandbox: &Sandbox, tool: &SandboxedTool) {
+    for _ in 0..OFTEN_CALLS {
+        call(sandbox, tool).await;
+    }
+    while tool.compiled.shelf.len() < PLUGIN_READY {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Lets the keeper of a plugin come to rest.
+async fn settled() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_called_often_has_instances_ready_and_each_call_a_fresh_one() {
+    let sandbox = sandbox(8);
+    let tool = tool(&sandbox, COUNTER);
+    let fresh = call(&sandbox, &tool).await;
+    warmed(&sandbox, &tool).await;
+    for _ in 0..20 {
+        let before = tool.compiled.shelf.len();
+        let end = call(&sandbox, &tool).await;
+        assert_eq!(answer(&end), json!(1), "nothing of an earlier call is left");
+        assert_eq!(end.usage.fuel, fresh.usage.fuel, "its start is counted like any other");
+        assert_eq!(end.usage.peak_memory_bytes, fresh.usage.peak_memory_bytes);
+        assert!(before > 0 && tool.compiled.shelf.len() < before, "it was one made ahead");
+        while tool.compiled.shelf.len() < PLUGIN_READY {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_asks_anything_of_the_host_is_never_made_ahead() {
+    let asks = [
+        asking("wasi:clocks/monotonic-clock@0.2.0", "now", "u64", "i64"),
+        asking("wasi:random/random@0.2.0", "get-random-u64", "u64", "i64"),
+        asking("belljar:tool/invocation@0.1.0", "attempt", "u32", "i32"),
+    ];
+    for component in asks {
+        let sandbox = sandbox(8);
+        let tool = tool(&sandbox, &component);
+        for _ in 0..2 * OFTEN_CALLS {
+            assert_eq!(answer(&call(&sandbox, &tool).await), json!(7));
+            settled().await;
+        }
+        assert_eq!(tool.compiled.shelf.len(), 0, "{component}");
+        assert!(tool.compiled.shelf.unfit.load(Ordering::Acquire), "{component}");
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_asks_nothing_is_made_ahead_though_it_imports() {
+    let import = asking("wasi:random/random@0.2.0", "get-random-u64", "u64", "i64");
+    let quiet = import.replace("(drop (call $ask))", "");
+    let sandbox = sandbox(8);
+    let tool = tool(&sandbox, &quiet);
+    warmed(&sandbox, &tool).await;
+    assert_eq!(answer(&call(&sandbox, &tool).await), json!(7));
+}
+
+#[tokio::test]
+async fn a_call_whose_limits_are_lower_than_what_an_instance_took_gets_none() {
+    let sandbox = sandbox(8);
+    let busy = r#"(component
+      (core module $m
+        (memory 32)
+        (func (export "seven") (result i32) (i32.const 7))
+        (func $start (local $left i32)
+          (local.set $left (i32.const 1000))
+          (loop $again
+            (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+            (br_if $again (local.get $left))))
+        (start $start))
+      (core instance $i (instantiate $m))
+      (func (export "seven") (result u32) (canon lift (core func $i "seven"))))"#;
+    let tool = tool(&sandbox, busy);
+    warmed(&sandbox, &tool).await;
+    for (kind, value, words) in
+        [(LimitKind::Memory, 1 << 20, LimitKind::Memory), (LimitKind::Fuel, 1000, LimitKind::Fuel)]
+    {
+        let end = sandbox.run(&tool, attempt(&[(kind, value)])).await;
+        let text = format!("{:?}", end.end);
+        assert!(text.contains(&format!("Limit({words:?}")), "{text}");
+        assert_eq!(tool.compiled.shelf.len(), PLUGIN_READY);
+    }
+}
+
+#[tokio::test]
+async fn where_none_are_wanted_none_are_made() {
+    let sandbox = sandbox(0);
+    let tool = tool(&sandbox, COUNTER);
+    for _ in 0..2 * OFTEN_CALLS {
+        call(&sandbox, &tool).await;
+        settled().await;
+    }
+    assert_eq!(tool.compiled.shelf.len(), 0);
+}
+
+#[tokio::test]
+async fn all_plugins_together_have_no_more_than_the_host_may() {
+    let sandbox = sandbox(3);
+    let tools: Vec<_> = (0..4).map(|_| tool(&sandbox, COUNTER)).collect();
+    for _ in 0..OFTEN_CALLS {
+        for tool in &tools {
+            call(&sandbox, tool).await;
+            settled().await;
+        }
+    }
+    let ready: usize = tools.iter().map(|tool| tool.compiled.shelf.len()).sum();
+    assert_eq!(ready, 3);
+    assert_eq!((sandbox.instances_ready(), sandbox.instances_in_use()), (3, Some(0)));
+}
+
+#[tokio::test]
+async fn what_is_ready_holds_no_more_memory_than_it_may() {
+    let sandbox = sandbox(64);
+    let large = COUNTER.replace("(memory 1)", "(memory 3000)");
+    let tools: Vec<_> = (0..4).map(|_| tool(&sandbox, &large)).collect();
+    for tool in &tools {
+        for _ in 0..OFTEN_CALLS {
+            call(&sandbox, tool).await;
+            settled().await;
+        }
+    }
+    let ready: usize = tools.iter().map(|tool| tool.compiled.shelf.len()).sum();
+    // 3,000 pages are 187.5 MiB, of which two fit into 512 MiB.
+    assert_eq!(ready, 2);
+    assert_eq!(sandbox.ready().0.bytes.load(Ordering::Acquire), 2 * 3000 * 65_536);
+}
+
+#[tokio::test]
+async fn under_pressure_nothing_is_made_ahead() {
+    let sandbox = sandbox(8);
+    let (tool, other) = (tool(&sandbox, COUNTER), tool(&sandbox, COUNTER));
+    let mut held = Vec::new();
+    for _ in 0..sandbox.ready().0.processors {
+        held.push(sandbox.permits().acquire(&other.compiled.permits).await.unwrap());
+    }
+    for _ in 0..2 * OFTEN_CALLS {
+        call(&sandbox, &tool).await;
+        settled().await;
+    }
+    assert_eq!(tool.compiled.shelf.len(), 0);
+    drop(held);
+    warmed(&sandbox, &tool).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_calls_any_more_is_let_go() {
+    let sandbox = sandbox(8);
+    let tool = tool(&sandbox, COUNTER);
+    warmed(&sandbox, &tool).await;
+    tokio::time::sleep(IDLE + Duration::from_secs(1)).await;
+    assert_eq!(tool.compiled.shelf.len(), 0);
+    assert_eq!((sandbox.instances_ready(), sandbox.instances_in_use()), (0, Some(0)));
+    warmed(&sandbox, &tool).await;
+}
+
+#[tokio::test]
+async fn a_plugin_that_goes_takes_its_instances_along() {
+    let sandbox = sandbox(8);
+    let tool = tool(&sandbox, COUNTER);
+    warmed(&sandbox, &tool).await;
+    drop(tool);
+    settled().await;
+    assert_eq!(sandbox.instances_in_use(), Some(0));
+    assert_eq!(sandbox.instances_ready(), 0);
+}
+
+#[tokio::test]
+async fn a_claimed_instance_ends_at_its_own_calls_deadline() {
+    let sandbox = sandbox(8);
+    let spins = r#"(component
+      (core module $m (func (export "spin") (result i32) (loop $on (br $on)) (i32.const 7)))
+      (core instance $i (instantiate $m))
+      (func (export "spin") (result u32) (canon lift (core func $i "spin"))))"#;
+    let tool = tool(&sandbox, spins);
+    let due = |ms| {
+        let mut due = attempt(&[]);
+        due.deadline = Instant::now() + Duration::from_millis(ms);
+        due
+    };
+    for _ in 0..OFTEN_CALLS {
+        sandbox.run(&tool, due(5)).await;
+    }
+    while tool.compiled.shelf.len() < PLUGIN_READY {
+        tokio::task::yield_now().await;
+    }
+    let end = sandbox.run(&tool, due(5)).await;
+    let text = format!("{:?}", end.end);
+    assert!(text.contains("Limit(AttemptDeadline"), "{text}");
+}
