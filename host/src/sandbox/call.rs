@@ -118,7 +118,7 @@ async fn run_within(
     permit: Permit,
     started: Instant,
 ) -> AttemptEnd {
-    let gathered = Gathered::new(tool, &attempt);
+    let gathered = Gathered::new(tool, &attempt, sandbox.profile());
     // The guest ends by this one also when nobody waits for it any more.
     let ended = attempt.cancel.child_token();
     let within = Attempt { cancel: ended.clone(), ..attempt.clone() };
@@ -199,6 +199,9 @@ async fn guest(
     let result = async {
         let instance = tool.compiled.pre.instantiate_async(&mut store).await?;
         phase = Phase::Calling;
+        if let Some(recording) = &gathered.recording {
+            recording.calling();
+        }
         let function = instance
             .get_func(&mut store, tool.function)
             .ok_or_else(|| wasmtime::format_err!("the exported function is gone"))?;

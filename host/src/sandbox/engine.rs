@@ -3,6 +3,7 @@
 //! Every switch here is a decision of `reference` facts, named beside it. Makes no store and knows
 //! no tool.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
@@ -42,16 +43,24 @@ pub(crate) struct SandboxEngine {
 }
 
 impl SandboxEngine {
-    /// Makes the engine, with the pooling allocator where the address space allows it.
+    /// Makes the engine, with the pooling allocator where the address space allows it. `frames`: how
+    /// many a backtrace has, where not wasmtime's own number.
     ///
     /// # Errors
     /// Where neither allocator starts.
-    pub(crate) fn try_new() -> Result<Self, EngineError> {
-        let (engine, pooled) = match Engine::new(&config(true)) {
+    pub(crate) fn try_new(frames: Option<NonZeroUsize>) -> Result<Self, EngineError> {
+        let with = |pooled| {
+            let mut config = config(pooled);
+            if frames.is_some() {
+                config.wasm_backtrace_max_frames(frames);
+            }
+            Engine::new(&config)
+        };
+        let (engine, pooled) = match with(true) {
             Ok(engine) => (engine, true),
             Err(error) => {
                 tracing::warn!("no memory pool, so calls will be slower: {error:#}");
-                (Engine::new(&config(false)).map_err(EngineError)?, false)
+                (with(false).map_err(EngineError)?, false)
             }
         };
         let ticker = Arc::new(Ticker::start(engine.weak()));
@@ -181,13 +190,13 @@ mod tests {
 
     #[test]
     fn both_allocators_start_here() {
-        assert!(SandboxEngine::try_new().unwrap().is_pooled());
+        assert!(SandboxEngine::try_new(None).unwrap().is_pooled());
         Engine::new(&config(false)).unwrap();
     }
 
     #[test]
     fn the_engine_that_runs_plugins_cannot_compile() {
-        let engine = SandboxEngine::try_new().unwrap();
+        let engine = SandboxEngine::try_new(None).unwrap();
         let component = wat::parse_str("(component)").unwrap();
         let refused = engine.wasmtime().precompile_component(&component);
         assert!(refused.is_err());

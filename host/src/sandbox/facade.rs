@@ -13,6 +13,7 @@ use super::compiled::{Code, Compiled, ComponentError};
 use super::compiling::{CompileIn, Compiling};
 use super::engine::{EngineError, SandboxEngine};
 use super::permits::Permits;
+use super::profile::{FRAMES_MAX, Profile};
 use super::reaper::Reaper;
 use super::state::HostState;
 use super::store::Access;
@@ -29,6 +30,7 @@ struct Shared {
     linker: Linker<HostState>,
     permits: Permits,
     reaper: Reaper,
+    profile: Option<Profile>,
 }
 
 impl std::fmt::Debug for Sandbox {
@@ -46,19 +48,19 @@ impl Sandbox {
     /// # Errors
     /// Where wasm can't run on this machine.
     pub fn try_new() -> Result<Self, EngineError> {
-        Self::compiling_in(CompileIn::ThisProcess)
+        Self::compiling_in(CompileIn::ThisProcess, None)
     }
 
-    /// Starts the engine.
+    /// Starts the engine. With a `profile`, all that runs is sampled into it.
     ///
     /// # Errors
     /// Where wasm can't run on this machine.
-    pub fn compiling_in(place: CompileIn) -> Result<Self, EngineError> {
-        let engine = SandboxEngine::try_new()?;
+    pub fn compiling_in(place: CompileIn, profile: Option<Profile>) -> Result<Self, EngineError> {
+        let engine = SandboxEngine::try_new(profile.as_ref().map(|_| FRAMES_MAX))?;
         let compiling = Compiling::try_new(place)?;
         let linker = link::linker(engine.wasmtime()).map_err(EngineError::from)?;
         let (permits, reaper) = (Permits::default(), Reaper::default());
-        Ok(Self(Arc::new(Shared { engine, compiling, linker, permits, reaper })))
+        Ok(Self(Arc::new(Shared { engine, compiling, linker, permits, reaper, profile })))
     }
 
     /// The settings of the engine here, with a compiler: for measuring what is spent on top of them.
@@ -148,6 +150,10 @@ impl Sandbox {
 
     pub(crate) fn engine(&self) -> &SandboxEngine {
         &self.0.engine
+    }
+
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.0.profile.as_ref()
     }
 
     pub(crate) fn permits(&self) -> &Permits {

@@ -23,6 +23,7 @@ use super::engine::SandboxEngine;
 use super::entry::Entry;
 use super::fault::HostEnd;
 use super::limiter::Meter;
+use super::profile::{Profile, Recording};
 use super::state::HostState;
 use super::stdio::Printed;
 use crate::contract::attempt::Attempt;
@@ -65,10 +66,12 @@ pub(crate) struct Gathered {
     pub(crate) files: FileWatch,
     pub(crate) stdout: Printed,
     pub(crate) stderr: Printed,
+    /// Where the guest is sampled, where it is.
+    pub(crate) recording: Option<Recording>,
 }
 
 impl Gathered {
-    pub(crate) fn new(tool: &SandboxedTool, attempt: &Attempt) -> Self {
+    pub(crate) fn new(tool: &SandboxedTool, attempt: &Attempt, profile: Option<&Profile>) -> Self {
         let half = attempt.limits.size(LimitKind::Stdio) / 2;
         // A command's stdout is its output, under that limit.
         let stdout_max = match tool.entry.as_ref() {
@@ -83,6 +86,7 @@ impl Gathered {
             ),
             stdout: Printed::new(stdout_max),
             stderr: Printed::new(half),
+            recording: profile.and_then(|profile| profile.begin(attempt.number)),
         }
     }
 }
@@ -117,7 +121,7 @@ pub(crate) fn new_store(
     store.set_fuel(limits.get(LimitKind::Fuel).value)?;
     store.set_hostcall_fuel(limits.size(LimitKind::Lifted));
     store.set_max_component_handles(limits.size(LimitKind::Handles));
-    arm_deadline(&mut store, attempt);
+    arm_deadline(&mut store, attempt, gathered);
     Ok(store)
 }
 
@@ -138,12 +142,16 @@ fn wasi_context(tool: &SandboxedTool, attempt: &Attempt, gathered: &Gathered) ->
 }
 
 /// The deadline is the call's own instant, so ticks only decide how soon it is noticed.
-fn arm_deadline(store: &mut Store<HostState>, attempt: &Attempt) {
+fn arm_deadline(store: &mut Store<HostState>, attempt: &Attempt, gathered: &Gathered) {
+    let sampler = gathered.recording.as_ref().map(Recording::sampler);
     let deadline = attempt.deadline;
     let cancel = attempt.cancel.clone();
     store.set_epoch_deadline(1);
     let mut ticks = 0_u32;
-    store.epoch_deadline_callback(move |_store| {
+    store.epoch_deadline_callback(move |store| {
+        if let Some(sampler) = &sampler {
+            sampler.sample(&store);
+        }
         if Instant::now() >= deadline {
             return Err(HostEnd::DeadlinePassed.into());
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use wasmtime::EngineWeak;
 
 /// How late a running guest may notice its deadline, besides scheduling.
-const TICK: Duration = Duration::from_millis(1);
+pub(super) const TICK: Duration = Duration::from_millis(1);
 
 #[derive(Debug, Default)]
 struct Shared {
