@@ -32,7 +32,7 @@ pub(super) fn replace_by<T>(
     write: impl FnOnce(&mut dyn Write) -> Result<T, CliError>,
 ) -> Result<T, CliError> {
     let (path, permissions) = replaced(path)?;
-    let failed = |error| failed(&path, error);
+    let failed = |error: io::Error| failed(&path, &error);
     let mut part = beside(&path, mode).map_err(failed)?;
     let mut file = BufWriter::new(part.as_file_mut());
     let written = write(&mut file)?;
@@ -47,7 +47,7 @@ pub(super) fn replace_by<T>(
 pub(super) fn can_replace(path: &Path) -> Result<(), CliError> {
     let (path, _) = replaced(path)?;
     // Not kept until then: a plugin that lists the folder would see it.
-    beside(&path, PRIVATE).map(drop).map_err(|error| failed(&path, error))
+    beside(&path, PRIVATE).map(drop).map_err(|error| failed(&path, &error))
 }
 
 /// The file that is really written, and the permissions of what is there.
@@ -67,9 +67,10 @@ fn replaced(path: &Path) -> Result<(PathBuf, Option<Permissions>), CliError> {
     }
 }
 
-/// Without the name of the file beside it, which nobody asked for.
-fn failed(path: &Path, error: io::Error) -> CliError {
-    let plain = error.raw_os_error().map_or(error, io::Error::from_raw_os_error);
+/// Without the name of the file beside it, which nobody asked for and tempfile's errors have.
+fn failed(path: &Path, error: &io::Error) -> CliError {
+    let code = error.raw_os_error();
+    let plain = code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
     CliError::io("written", path, &plain)
 }
 
@@ -148,7 +149,9 @@ mod tests {
         assert_eq!(fs::read(root.path().join("old")).unwrap(), b"old");
         let (folder, no_folder) = (root.path().to_owned(), root.path().join("old/new"));
         for bad in [folder, no_folder, root.path().join("no/such"), "/proc/new".into()] {
-            assert_eq!(can_replace(&bad).unwrap_err().exit().code(), 2, "{}", bad.display());
+            let error = can_replace(&bad).unwrap_err();
+            assert_eq!(error.exit().code(), 2, "{error}");
+            assert!(!error.to_string().contains(".tmp"), "{error}");
         }
         assert_eq!(names(root.path()), ["old"]);
     }
