@@ -12,7 +12,7 @@ mod samples;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use wasmtime::{AsContext, FrameInfo, Module, WasmBacktrace};
@@ -36,8 +36,10 @@ pub struct Profile(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    started: Instant,
-    started_unix_ms: u64,
+    made: Instant,
+    made_unix_ms: u64,
+    /// When its first attempt began: compiling the plugin is no part of the picture.
+    started: OnceLock<Instant>,
     bounds: Bounds,
     attempts: Mutex<Vec<Recording>>,
 }
@@ -52,14 +54,15 @@ pub struct Seen {
 }
 
 impl Profile {
-    /// An empty one whose time begins now, which is `now_unix_ms` in milliseconds since 1970.
+    /// An empty one. Now is `now_unix_ms` in milliseconds since 1970.
     pub fn new(now_unix_ms: u64) -> Self {
         Self::within(now_unix_ms, BOUNDS)
     }
 
-    fn within(started_unix_ms: u64, bounds: Bounds) -> Self {
-        let started = Instant::now();
-        Self(Arc::new(Shared { started, started_unix_ms, bounds, attempts: Mutex::default() }))
+    fn within(made_unix_ms: u64, bounds: Bounds) -> Self {
+        let (made, started) = (Instant::now(), OnceLock::new());
+        let attempts = Mutex::default();
+        Self(Arc::new(Shared { made, made_unix_ms, started, bounds, attempts }))
     }
 
     /// What it has seen so far.
@@ -75,8 +78,11 @@ impl Profile {
     /// # Errors
     /// Those of `to`.
     pub fn write(&self, name: &str, to: impl Write) -> io::Result<()> {
-        let now = self.0.started.elapsed();
-        let mut written = json::Written::new(name, self.0.started_unix_ms);
+        let shared = &self.0;
+        let started = shared.started.get().copied().unwrap_or(shared.made);
+        let since_1970 =
+            Duration::from_millis(shared.made_unix_ms).saturating_add(started - shared.made);
+        let (mut written, now) = (json::Written::new(name, since_1970), started.elapsed());
         for recording in held(&self.0.attempts).iter() {
             written.add(&held(&recording.0), now);
         }
@@ -89,10 +95,11 @@ impl Profile {
         if attempts.len() >= ATTEMPTS_MAX {
             return None;
         }
+        let started = *self.0.started.get_or_init(Instant::now);
         let recording = Recording(Arc::new(Mutex::new(Attempted {
             number,
-            started: self.0.started,
-            began: self.0.started.elapsed(),
+            started,
+            began: started.elapsed(),
             called: None,
             ended: None,
             modules: Vec::new(),

@@ -55,7 +55,7 @@ fn a_tool_that_its_deadline_ends_is_seen_where_it_spins() {
 fn spinning(guests: &Path, profile: &Path) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_belljar"));
     settled(&mut command);
-    command.args(["call", "guest.spin", "--trace", "--timeout", "100s", "--fuel", "1e13"]);
+    command.args(["call", "guest.spin", "--trace", "--timeout", "100s", "--fuel", "1e12"]);
     command.arg("--plugin").arg(guests.join("guest.wasm")).arg("--profile").arg(profile);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }

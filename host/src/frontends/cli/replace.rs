@@ -62,7 +62,11 @@ fn replaced(path: &Path) -> Result<(PathBuf, Option<Permissions>), CliError> {
             let path = shown(path);
             Err(CliError::Usage(format!("{path} can't be written: it is no regular file")))
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((path.to_owned(), None)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A folder that isn't there is told in the system's own words.
+            fs::metadata(folder_of(path)).map_err(|error| CliError::io("written", path, &error))?;
+            Ok((path.to_owned(), None))
+        }
         Err(error) => Err(CliError::io("written", path, &error)),
     }
 }
@@ -77,10 +81,13 @@ fn failed(path: &Path, error: &io::Error) -> CliError {
 /// A new file in the same folder, since a rename only stays whole on one file system. It is removed
 /// by its own drop where writing fails.
 fn beside(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.permissions(Permissions::from_mode(mode));
-    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
+    builder.tempfile_in(folder_of(path))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn put(part: NamedTempFile, path: &Path, permissions: Option<Permissions>) -> io::Result<()> {

@@ -31,11 +31,9 @@ pub(super) struct Written {
 }
 
 impl Written {
-    pub(super) fn new(name: &str, started_unix_ms: u64) -> Self {
+    pub(super) fn new(name: &str, started_since_1970: Duration) -> Self {
         let name = cut(name, NAME_MAX_LEN).to_owned();
-        let started = ReferenceTimestamp::from_duration_since_unix_epoch(Duration::from_millis(
-            started_unix_ms,
-        ));
+        let started = ReferenceTimestamp::from_duration_since_unix_epoch(started_since_1970);
         let mut profile = Profile::new(&name, started, SamplingInterval::from(TICK));
         // Else the viewer would ask a server for the names of these "libraries".
         profile.set_symbolicated(true);

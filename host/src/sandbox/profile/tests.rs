@@ -124,7 +124,8 @@ async fn a_guest_that_spins_is_seen_in_the_function_that_spins() {
     // A function without a name in the plugin's text has its number.
     assert_eq!(frames(thread), ["<wasm function 2>", "outer", "hello::work::inner"]);
     assert_eq!(json["meta"]["interval"], 1.0);
-    assert_eq!(json["meta"]["startTime"], 86_400_000.0);
+    let begun = json["meta"]["startTime"].as_f64().unwrap();
+    assert!(begun >= 86_400_000.0, "{begun}");
     assert_eq!((&json["meta"]["product"], &thread["name"]), (&"guest.f".into(), &"guest.f".into()));
     let marked = thread["markers"]["name"].as_array().unwrap().iter();
     let strings = thread["stringArray"].as_array().unwrap();
