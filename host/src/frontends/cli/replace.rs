@@ -4,6 +4,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +64,10 @@ fn replaced(path: &Path) -> Result<(PathBuf, Option<Permissions>), CliError> {
             Err(CliError::Usage(format!("{path} can't be written: it is no regular file")))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if path.as_os_str().as_bytes().ends_with(b"/") {
+                let path = shown(path);
+                return Err(CliError::Usage(format!("{path} can't be written: it names a folder")));
+            }
             // A folder that isn't there is told in the system's own words.
             fs::metadata(folder_of(path)).map_err(|error| CliError::io("written", path, &error))?;
             Ok((path.to_owned(), None))
@@ -154,8 +159,8 @@ mod tests {
         fs::write(root.path().join("old"), "old").unwrap();
         can_replace(&root.path().join("old")).unwrap();
         assert_eq!(fs::read(root.path().join("old")).unwrap(), b"old");
-        let (folder, no_folder) = (root.path().to_owned(), root.path().join("old/new"));
-        for bad in [folder, no_folder, root.path().join("no/such"), "/proc/new".into()] {
+        let inner = ["", "new/", "old/new", "no/such"].map(|it| root.path().join(it));
+        for bad in inner.into_iter().chain(["/proc/new".into()]) {
             let error = can_replace(&bad).unwrap_err();
             assert_eq!(error.exit().code(), 2, "{error}");
             assert!(!error.to_string().contains(".tmp"), "{error}");
