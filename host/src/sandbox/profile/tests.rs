@@ -257,7 +257,7 @@ fn names_are_unfolded_as_far_as_they_may_be_long() {
     let mut before = name.len() - "TmmE".len() - "_R".len();
     for _ in 0..20 {
         let at = name.len() - "_R".len();
-        name.push_str(&format!("TB{0}_B{0}_E", base_62(before - 1)));
+        name.push_str(&format!("TB{0}_B{0}_E", in_62(before - 1)));
         before = at;
     }
     name.push('E');
@@ -269,7 +269,7 @@ fn names_are_unfolded_as_far_as_they_may_be_long() {
 }
 
 /// A number of Rust's v0 names, whose first is 0.
-fn base_62(mut number: usize) -> String {
+fn in_62(mut number: usize) -> String {
     let digits: Vec<char> = ('0'..='9').chain('a'..='z').chain('A'..='Z').collect();
     let mut text = Vec::new();
     loop {
