@@ -37,7 +37,7 @@ use crate::sandbox::{EngineError, Sandbox, SandboxSettings};
 use crate::storage::StorageError;
 
 pub use crate::registry::OnCompile;
-pub use crate::sandbox::{CompileIn, compile_alone};
+pub use crate::sandbox::{CompileIn, Profile, compile_alone};
 pub use builder::HostBuilder;
 pub use later::Later;
 pub use setup::{DirRequest, PluginSource, Setup};
@@ -176,7 +176,8 @@ pub fn start(setup: &Setup) -> Result<App, StartError> {
     let own = Arc::new(own_folders(setup));
     let given = Given::new(setup, &own)?;
     let policy = policy(setup)?;
-    let sandbox = Sandbox::with(setup.compile_in.clone(), sandbox_settings(setup.config.sandbox))?;
+    let settings = sandbox_settings(setup.config.sandbox);
+    let sandbox = Sandbox::with(setup.compile_in.clone(), settings, setup.profile.clone())?;
     let Loaded { catalog, failed, later } = load(setup, &sandbox, code_store.clone(), given)?;
     let (tools, bus) = (Arc::clone(&later.tools), later.bus.clone());
     let router = Arc::new(Router::new(Arc::clone(&tools), sandbox.clone()));

@@ -11,6 +11,7 @@ mod kept_code;
 mod packing;
 mod place;
 mod policy;
+mod profile;
 mod prompt;
 mod queue;
 mod secrets;

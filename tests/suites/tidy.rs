@@ -17,6 +17,8 @@ const PRESCRIBED: [&str; 2] = ["sync_data", "get_info"];
 const CRATES: &[(&str, &[&str])] = &[
     ("wasmtime", &["sandbox/"]),
     ("wasmparser", &["sandbox/"]),
+    ("fxprof_processed_profile", &["sandbox/"]),
+    ("rustc_demangle", &["sandbox/"]),
     ("clap", &["frontends/cli/"]),
     ("anyhow", &["app.rs", "main.rs", "frontends/cli/"]),
     ("mimalloc", &["main.rs"]),

@@ -10,7 +10,7 @@ use crate::contract::limits::Limits;
 use crate::gate::RiskAssessor;
 use crate::gate::approval::ApprovalHook;
 use crate::registry::OnCompile;
-use crate::sandbox::CompileIn;
+use crate::sandbox::{CompileIn, Profile};
 
 /// A plugin to load.
 #[derive(Debug, Clone)]
@@ -67,6 +67,8 @@ pub struct Setup {
     /// Whether the host's own tools are there: for one that stays, so that what a call left can be
     /// read by a later one.
     pub own_tools: bool,
+    /// Where all that runs in this host's sandbox is sampled; `None`: nothing is.
+    pub profile: Option<Profile>,
 }
 
 impl Setup {

@@ -123,7 +123,7 @@ async fn run_within(
     started: Instant,
 ) -> AttemptEnd {
     let is_command = matches!(tool.entry.as_ref(), Entry::Command { .. });
-    let gathered = Gathered::new(&tool.access, is_command, &attempt);
+    let gathered = Gathered::new(&tool.access, is_command, &attempt, sandbox.profile());
     let attempt = Arc::new(attempt);
     let held = (permit, sandbox.ticker().keep_awake());
     let work = Work {
@@ -240,6 +240,9 @@ async fn guest(work: Work) -> Report {
             None => tool.compiled.pre.instantiate_async(&mut store).await?,
         };
         phase = Phase::Calling;
+        if let Some(recording) = &gathered.recording {
+            recording.calling();
+        }
         let function = instance
             .get_func(&mut store, tool.function)
             .ok_or_else(|| wasmtime::format_err!("the exported function is gone"))?;

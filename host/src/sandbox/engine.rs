@@ -4,6 +4,7 @@
 //! no tool. Two engines differ in the sizes of their pools alone (`pool`), so the same compiled code
 //! runs in both.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use wasmtime::{Config, Engine, InstanceAllocationStrategy};
@@ -23,6 +24,15 @@ const FIBER_STACK_BYTES: usize = 3 << 20;
 #[error("the wasm engine can't start on this machine: {0:#}")]
 pub struct EngineError(#[from] wasmtime::Error);
 
+/// What the engines of one host are made with.
+#[derive(Debug, Clone)]
+pub(crate) struct EngineParts {
+    pub(crate) settings: SandboxSettings,
+    pub(crate) ticker: Arc<Ticker>,
+    /// How many frames a backtrace has, where not wasmtime's own number.
+    pub(crate) frames: Option<NonZeroUsize>,
+}
+
 /// An engine whose stores tick.
 #[derive(Clone, Debug)]
 pub(crate) struct SandboxEngine {
@@ -31,23 +41,27 @@ pub(crate) struct SandboxEngine {
 }
 
 impl SandboxEngine {
-    /// Makes the engine, with the pooling allocator where the address space allows it.
+    /// Makes the engine, with the pooling allocator where the address space allows it. `frames`: how
+    /// many a backtrace has, where not wasmtime's own number.
     ///
     /// # Errors
     /// Where neither allocator starts.
-    pub(crate) fn try_new(
-        class: Class,
-        settings: SandboxSettings,
-        ticker: &Arc<Ticker>,
-    ) -> Result<Self, EngineError> {
-        let (engine, pooled) = match Engine::new(&config(Some((class, settings)))) {
+    pub(crate) fn try_new(class: Class, parts: &EngineParts) -> Result<Self, EngineError> {
+        let with = |pooled| {
+            let mut config = config(pooled);
+            if parts.frames.is_some() {
+                config.wasm_backtrace_max_frames(parts.frames);
+            }
+            Engine::new(&config)
+        };
+        let (engine, pooled) = match with(Some((class, parts.settings))) {
             Ok(engine) => (engine, true),
             Err(error) => {
                 tracing::warn!("no memory pool, so calls will be slower: {error:#}");
-                (Engine::new(&config(None)).map_err(EngineError)?, false)
+                (with(None).map_err(EngineError)?, false)
             }
         };
-        ticker.add(engine.weak());
+        parts.ticker.add(engine.weak());
         Ok(Self { engine, pooled })
     }
 
@@ -144,8 +158,8 @@ mod tests {
     use super::*;
 
     fn started(class: Class) -> SandboxEngine {
-        let settings = SandboxSettings::default();
-        SandboxEngine::try_new(class, settings, &Arc::new(Ticker::start())).unwrap()
+        let (settings, ticker) = (SandboxSettings::default(), Arc::new(Ticker::start()));
+        SandboxEngine::try_new(class, &EngineParts { settings, ticker, frames: None }).unwrap()
     }
 
     #[test]

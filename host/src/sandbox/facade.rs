@@ -11,9 +11,10 @@ use super::capability::files::{FolderError, Folders};
 use super::capability::link;
 use super::compiled::{Code, Compiled, ComponentError};
 use super::compiling::{CompileIn, Compiling};
-use super::engine::{EngineError, SandboxEngine};
+use super::engine::{EngineError, EngineParts, SandboxEngine};
 use super::permits::Permits;
 use super::pool::Class;
+use super::profile::{FRAMES_MAX, Profile};
 use super::ready::ReadyPool;
 use super::reaper::Reaper;
 use super::settings::SandboxSettings;
@@ -28,8 +29,7 @@ use crate::contract::grants::Grants;
 pub struct Sandbox(Arc<Shared>);
 
 struct Shared {
-    settings: SandboxSettings,
-    ticker: Arc<Ticker>,
+    parts: EngineParts,
     lean: Home,
     /// Made with the first plugin that needs it.
     heavy: OnceLock<Home>,
@@ -37,11 +37,12 @@ struct Shared {
     permits: Permits,
     ready: ReadyPool,
     reaper: Reaper,
+    profile: Option<Profile>,
 }
 
 impl std::fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sandbox").field("settings", &self.0.settings).finish_non_exhaustive()
+        f.debug_struct("Sandbox").field("settings", &self.0.parts.settings).finish_non_exhaustive()
     }
 }
 
@@ -52,12 +53,8 @@ struct Home {
 }
 
 impl Home {
-    fn try_new(
-        class: Class,
-        settings: SandboxSettings,
-        ticker: &Arc<Ticker>,
-    ) -> Result<Self, EngineError> {
-        let engine = SandboxEngine::try_new(class, settings, ticker)?;
+    fn try_new(class: Class, parts: &EngineParts) -> Result<Self, EngineError> {
+        let engine = SandboxEngine::try_new(class, parts)?;
         let linker = link::linker(engine.wasmtime()).map_err(EngineError::from)?;
         Ok(Self { engine, linker })
     }
@@ -72,27 +69,34 @@ impl Sandbox {
     /// # Errors
     /// Where wasm can't run on this machine.
     pub fn try_new() -> Result<Self, EngineError> {
-        Self::with(CompileIn::ThisProcess, SandboxSettings::default())
+        Self::with(CompileIn::ThisProcess, SandboxSettings::default(), None)
     }
 
-    /// Starts the engine.
+    /// Starts the engine. With a `profile`, all that runs is sampled into it.
     ///
     /// # Errors
     /// Where wasm can't run on this machine.
-    pub fn with(place: CompileIn, settings: SandboxSettings) -> Result<Self, EngineError> {
+    pub fn with(
+        place: CompileIn,
+        settings: SandboxSettings,
+        profile: Option<Profile>,
+    ) -> Result<Self, EngineError> {
         let settings = settings.bounded();
         let ticker = Arc::new(Ticker::start());
-        let lean = Home::try_new(Class::Lean, settings, &ticker)?;
+        let frames = profile.as_ref().map(|_| FRAMES_MAX);
+        let parts = EngineParts { settings, ticker: Arc::clone(&ticker), frames };
         let permits = Permits::new(settings);
+        // An instance made ahead would have its start in nobody's profile.
+        let ready = if profile.is_some() { 0 } else { settings.ready_instances };
         Ok(Self(Arc::new(Shared {
-            lean,
+            lean: Home::try_new(Class::Lean, &parts)?,
             heavy: OnceLock::new(),
             compiling: Compiling::try_new(place)?,
-            ready: ReadyPool::new(settings.ready_instances, permits.clone(), Arc::clone(&ticker)),
+            ready: ReadyPool::new(ready, permits.clone(), ticker),
             permits,
             reaper: Reaper::default(),
-            settings,
-            ticker,
+            profile,
+            parts,
         })))
     }
 
@@ -145,7 +149,7 @@ impl Sandbox {
         if let Some(heavy) = self.0.heavy.get() {
             return Ok(heavy);
         }
-        let made = Home::try_new(Class::Heavy, self.0.settings, &self.0.ticker)
+        let made = Home::try_new(Class::Heavy, &self.0.parts)
             .map_err(|error| ComponentError::Invalid(error.to_string()))?;
         // Of two that are made at once, one is dropped.
         Ok(self.0.heavy.get_or_init(|| made))
@@ -217,7 +221,11 @@ impl Sandbox {
     }
 
     pub(crate) fn ticker(&self) -> &Arc<Ticker> {
-        &self.0.ticker
+        &self.0.parts.ticker
+    }
+
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.0.profile.as_ref()
     }
 
     pub(crate) fn permits(&self) -> &Permits {

@@ -18,6 +18,7 @@ mod fault;
 mod limiter;
 mod permits;
 mod pool;
+mod profile;
 mod ready;
 mod reaper;
 mod running;
@@ -36,6 +37,7 @@ pub use engine::EngineError;
 pub use entry::Entry;
 pub use facade::{OpenError, Sandbox};
 pub use permits::{HEAVY_CALLS, WAITING_CALLS};
+pub use profile::{Profile, Seen};
 pub use reaper::BLOCKED_CALLS;
 pub use settings::{
     CALLS_MAX, HOST_CALLS, PLUGIN_CALLS, READY_INSTANCES, READY_MAX, SandboxSettings,

@@ -20,6 +20,7 @@ use super::compiled::Compiled;
 use super::context::{Context, Given};
 use super::fault::HostEnd;
 use super::limiter::Meter;
+use super::profile::{Profile, Recording};
 use super::state::HostState;
 use super::stdio::Printed;
 use crate::contract::arguments::CheckedArguments;
@@ -69,11 +70,18 @@ pub(crate) struct Gathered {
     pub(crate) files: FileWatch,
     pub(crate) stdout: Printed,
     pub(crate) stderr: Printed,
+    /// Where the guest is sampled, where it is.
+    pub(crate) recording: Option<Recording>,
 }
 
 impl Gathered {
     /// `is_command`: its stdout is its output, under that limit.
-    pub(crate) fn new(access: &Access, is_command: bool, attempt: &Attempt) -> Arc<Self> {
+    pub(crate) fn new(
+        access: &Access,
+        is_command: bool,
+        attempt: &Attempt,
+        profile: Option<&Profile>,
+    ) -> Arc<Self> {
         let half = attempt.limits.size(LimitKind::Stdio) / 2;
         let stdout_max = if is_command { attempt.limits.size(LimitKind::OutputKept) } else { half };
         Arc::new(Self {
@@ -82,6 +90,7 @@ impl Gathered {
             files: FileWatch::new(access.said.held_read_only, access.said.may_want_folders),
             stdout: Printed::new(stdout_max),
             stderr: Printed::new(half),
+            recording: profile.and_then(|profile| profile.begin(attempt.number)),
         })
     }
 
@@ -175,7 +184,7 @@ pub(crate) fn bare_store(
         asked_by: None,
     });
     let access = Arc::default();
-    let gathered = Gathered::new(&access, false, &attempt);
+    let gathered = Gathered::new(&access, false, &attempt, None);
     let (attempt, gathered) = (&attempt, &gathered);
     let call = OfCall { access: &access, command: None, attempt, gathered, began: Instant::now() };
     new_store(compiled, &call)
@@ -208,11 +217,15 @@ fn arm(
 
 /// The deadline is the call's own instant, so ticks only decide how soon it is noticed.
 fn arm_deadline(store: &mut Store<HostState>, attempt: &Attempt, gathered: Arc<Gathered>) {
+    let sampler = gathered.recording.as_ref().map(Recording::sampler);
     let deadline = attempt.deadline;
     let cancel = attempt.cancel.clone();
     store.set_epoch_deadline(1);
     let mut ticks = 0_u32;
-    store.epoch_deadline_callback(move |_store| {
+    store.epoch_deadline_callback(move |store| {
+        if let Some(sampler) = &sampler {
+            sampler.sample(&store);
+        }
         if Instant::now() >= deadline {
             return Err(HostEnd::DeadlinePassed.into());
         }

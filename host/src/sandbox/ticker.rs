@@ -12,7 +12,7 @@ use std::time::Duration;
 use wasmtime::EngineWeak;
 
 /// How late a running guest may notice its deadline, besides scheduling.
-const TICK: Duration = Duration::from_millis(1);
+pub(super) const TICK: Duration = Duration::from_millis(1);
 /// Ticks without anything to run before the thread is parked: to wake it costs a call as much as
 /// the rest of its way into the sandbox.
 const IDLE_TICKS: u32 = 50;

@@ -3,7 +3,7 @@
 (component
   (core module $m
     (memory (export "memory") 961)
-    (func (export "spin") (loop $again (br $again)))
+    (func $spins (export "spin") (loop $again (br $again)))
     (func (export "fill")
       (loop $again
         (memory.fill (i32.const 0) (i32.const 7) (i32.const 62914560))

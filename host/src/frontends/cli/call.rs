@@ -13,6 +13,7 @@ use super::attend::Attendant;
 use super::caller::Caller;
 use super::error::CliError;
 use super::exit::Exit;
+use super::profile::ProfileFile;
 use super::screen::Screen;
 use super::show::{print, print_json, tell};
 use super::start::{
@@ -27,6 +28,7 @@ use crate::events::unix_ms;
 /// Calls one tool.
 pub(super) async fn run(args: CallArgs, config: Option<PathBuf>) -> Result<Exit, CliError> {
     let limits = limits(&args.limits)?;
+    let profile = args.profile.as_deref().map(ProfileFile::new).transpose()?;
     let config = configuration(config)?;
     let screen = Arc::new(Screen::default());
     let redactor = redactor(&config, Warned::ByTheLog);
@@ -34,7 +36,8 @@ pub(super) async fn run(args: CallArgs, config: Option<PathBuf>) -> Result<Exit,
     let caller = Caller::new(&args.caller, &config, asking.mode)?;
     let arguments = fetch(args.arguments)?;
     let setup = setup(config, args.plugins, args.grants, limits);
-    let app = start(&Setup { approver: asking.approver.clone(), ..setup })?;
+    let sampled = profile.as_ref().map(ProfileFile::profile);
+    let app = start(&Setup { approver: asking.approver.clone(), profile: sampled, ..setup })?;
     reach_servers(&app, Some(&args.tool)).await;
     let tool = app.host.tool(&args.tool);
     let name = tool.map_or_else(|| args.tool.clone(), |tool| tool.descriptor.id.to_string());
@@ -49,6 +52,9 @@ pub(super) async fn run(args: CallArgs, config: Option<PathBuf>) -> Result<Exit,
     let Some(ended) = attendant.until(running).await else { return Ok(Exit::Interrupted) };
     let result = ended.map_err(|error| CliError::Machine(format!("the call was lost: {error}")))?;
     let shown = show(&result, args.json, detail, &asking);
+    if let Some(profile) = profile {
+        profile.write(&name);
+    }
     leave_servers(&app).await;
     attendant.close(&app.host).await;
     shown.map(|()| Exit::of_outcome(result.outcome))

@@ -26,6 +26,7 @@ mod pack;
 mod parse;
 mod policy;
 mod portrait;
+mod profile;
 mod prompt;
 mod redacted;
 mod replace;

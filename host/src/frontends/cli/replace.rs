@@ -4,15 +4,16 @@
 
 use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use super::error::{CliError, shown};
 
 /// The mode of a file for everybody whom the umask lets.
-const FOR_ALL: u32 = 0o666;
+pub(super) const FOR_ALL: u32 = 0o666;
 /// The mode of a file for this user alone.
 pub(super) const PRIVATE: u32 = 0o600;
 
@@ -31,26 +32,9 @@ pub(super) fn replace_by<T>(
     mode: u32,
     write: impl FnOnce(&mut dyn Write) -> Result<T, CliError>,
 ) -> Result<T, CliError> {
-    let (path, permissions) = match fs::metadata(path) {
-        Ok(found) if found.is_file() => {
-            let real =
-                fs::canonicalize(path).map_err(|error| CliError::io("written", path, &error));
-            (real?, Some(found.permissions()))
-        }
-        Ok(_) => {
-            let path = shown(path);
-            return Err(CliError::Usage(format!("{path} can't be written: it is no regular file")));
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
-        Err(error) => return Err(CliError::io("written", path, &error)),
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let failed = |error: io::Error| {
-        // Without the name of the file beside it, which nobody asked for.
-        let plain = error.raw_os_error().map_or(error, io::Error::from_raw_os_error);
-        CliError::io("written", &path, &plain)
-    };
-    let mut part = beside(folder.unwrap_or(Path::new(".")), mode).map_err(failed)?;
+    let (path, permissions) = replaced(path)?;
+    let failed = |error: io::Error| failed(&path, &error);
+    let mut part = beside(&path, mode).map_err(failed)?;
     let mut file = BufWriter::new(part.as_file_mut());
     let written = write(&mut file)?;
     file.flush().map_err(failed)?;
@@ -59,12 +43,56 @@ pub(super) fn replace_by<T>(
     Ok(written)
 }
 
+/// Whether [`replace_by`] can begin, as far as that can be known before; nothing stays of it. For
+/// what mustn't begin where its outcome couldn't be written.
+pub(super) fn can_replace(path: &Path) -> Result<(), CliError> {
+    let (path, _) = replaced(path)?;
+    // Not kept until then: a plugin that lists the folder would see it.
+    beside(&path, PRIVATE).map(drop).map_err(|error| failed(&path, &error))
+}
+
+/// The file that is really written, and the permissions of what is there.
+fn replaced(path: &Path) -> Result<(PathBuf, Option<Permissions>), CliError> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => {
+            let real =
+                fs::canonicalize(path).map_err(|error| CliError::io("written", path, &error));
+            Ok((real?, Some(found.permissions())))
+        }
+        Ok(_) => {
+            let path = shown(path);
+            Err(CliError::Usage(format!("{path} can't be written: it is no regular file")))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if path.as_os_str().as_bytes().ends_with(b"/") {
+                let path = shown(path);
+                return Err(CliError::Usage(format!("{path} can't be written: it names a folder")));
+            }
+            // A folder that isn't there is told in the system's own words.
+            fs::metadata(folder_of(path)).map_err(|error| CliError::io("written", path, &error))?;
+            Ok((path.to_owned(), None))
+        }
+        Err(error) => Err(CliError::io("written", path, &error)),
+    }
+}
+
+/// Without the name of the file beside it, which nobody asked for and tempfile's errors have.
+fn failed(path: &Path, error: &io::Error) -> CliError {
+    let code = error.raw_os_error();
+    let plain = code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+    CliError::io("written", path, &plain)
+}
+
 /// A new file in the same folder, since a rename only stays whole on one file system. It is removed
 /// by its own drop where writing fails.
-fn beside(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
+fn beside(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.permissions(Permissions::from_mode(mode));
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder_of(path))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn put(part: NamedTempFile, path: &Path, permissions: Option<Permissions>) -> io::Result<()> {
@@ -121,6 +149,23 @@ mod tests {
             assert_eq!(replace(path, b"new").unwrap_err().exit().code(), 2);
         }
         assert_eq!(names(root.path()), ["folder"]);
+    }
+
+    #[test]
+    fn what_can_be_replaced_is_left_alone_until_it_is() {
+        let root = tempfile::tempdir().unwrap();
+        can_replace(&root.path().join("new")).unwrap();
+        assert!(names(root.path()).is_empty());
+        fs::write(root.path().join("old"), "old").unwrap();
+        can_replace(&root.path().join("old")).unwrap();
+        assert_eq!(fs::read(root.path().join("old")).unwrap(), b"old");
+        let inner = ["", "new/", "old/new", "no/such"].map(|it| root.path().join(it));
+        for bad in inner.into_iter().chain(["/proc/new".into()]) {
+            let error = can_replace(&bad).unwrap_err();
+            assert_eq!(error.exit().code(), 2, "{error}");
+            assert!(!error.to_string().contains("at path"), "{error}");
+        }
+        assert_eq!(names(root.path()), ["old"]);
     }
 
     #[test]

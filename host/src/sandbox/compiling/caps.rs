@@ -4,7 +4,7 @@
 //! largest honest components have, and below those of the validator; what passes them and is still
 //! a bomb meets the bounds of the process that compiles.
 
-use wasmparser::{Parser, Payload};
+use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 /// Modules and components in components, all in all. componentize-py links about thirty.
 const PARTS_MAX: usize = 512;
@@ -16,6 +16,8 @@ const FUNCTIONS_MAX: u64 = 200_000;
 const BODY_MAX_LEN: usize = 1 << 20;
 /// Entries of all other sections together: types, imports, exports, elements, instances, aliases.
 const ENTRIES_MAX: u64 = 1_000_000;
+/// Bytes of a function's name, as engines take for an import's. Each frame of a backtrace copies it.
+const NAME_MAX_LEN: usize = 100_000;
 
 /// What a component has too much of.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +36,12 @@ pub enum CapsError {
          with less inlining, or split it"
     )]
     Body(usize),
+    /// One name.
+    #[error(
+        "the name of one of its functions has {0} bytes, and up to {NAME_MAX_LEN} are taken; strip \
+         its names"
+    )]
+    Name(usize),
 }
 
 #[derive(Default)]
@@ -76,12 +84,27 @@ impl Tally {
                 let len = body.range().len();
                 if len > BODY_MAX_LEN { Err(CapsError::Body(len)) } else { Ok(()) }
             }
+            Payload::CustomSection(custom) => match custom.as_known() {
+                KnownCustom::Name(names) => check_names(names),
+                _ => Ok(()),
+            },
             other => {
                 self.entries = self.entries.saturating_add(u64::from(count_of(other)));
                 within("entries in its sections", self.entries, ENTRIES_MAX)
             }
         }
     }
+}
+
+/// Names that can't be read are no names: the compiler leaves them out.
+fn check_names(names: wasmparser::NameSectionReader<'_>) -> Result<(), CapsError> {
+    let functions = names.into_iter().filter_map(|part| match part {
+        Ok(Name::Function(functions)) => Some(functions),
+        _ => None,
+    });
+    let named = functions.flat_map(IntoIterator::into_iter).flatten();
+    let longest = named.map(|naming| naming.name.len()).max().unwrap_or_default();
+    if longest > NAME_MAX_LEN { Err(CapsError::Name(longest)) } else { Ok(()) }
 }
 
 fn within(what: &'static str, found: u64, most: u64) -> Result<(), CapsError> {

@@ -71,7 +71,7 @@ fn attempt(limits: &[(LimitKind, u64)]) -> Attempt {
 
 fn sandbox(ready_instances: u32) -> Sandbox {
     let settings = SandboxSettings { ready_instances, ..SandboxSettings::default() };
-    Sandbox::with(CompileIn::ThisProcess, settings).unwrap()
+    Sandbox::with(CompileIn::ThisProcess, settings, None).unwrap()
 }
 
 fn tool(sandbox: &Sandbox, component: &str) -> SandboxedTool {

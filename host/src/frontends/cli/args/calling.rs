@@ -42,6 +42,9 @@ pub(in crate::frontends::cli) struct CallArgs {
     /// Print every event of the call and what it used, on stderr.
     #[arg(long)]
     pub(in crate::frontends::cli) trace: bool,
+    /// Write where the tool's code spent its time into this file, as JSON for the Firefox Profiler.
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::frontends::cli) profile: Option<PathBuf>,
     /// A key of your own for this call. The same call under the same key runs once: a repeat gets
     /// the first one's result.
     #[arg(long, value_name = "KEY", value_parser = parse_label)]

@@ -68,3 +68,11 @@ fn what_cannot_be_read_is_left_to_the_validator() {
         check(&whole[..len]).unwrap();
     }
 }
+
+#[test]
+fn one_name_is_bounded() {
+    let module = |len: usize| format!("(core module (func $f (@name \"{}\")))", "x".repeat(len));
+    check(&component(&module(NAME_MAX_LEN))).unwrap();
+    let error = refused(&module(NAME_MAX_LEN + 1));
+    assert!(error.contains("the name of one of its functions has 100001 bytes"), "{error}");
+}
