@@ -43,9 +43,10 @@ check: wasm-toolchain ## Check format and lints only
 # `--examples` (there are none) has cargo resolve the docs' dependencies with those of tests, as
 # clippy did; without it docs check wasmtime again for one feature that differs.
 .PHONY: test
-test: check foreign-toolchains ## Run all that CI runs: format, lints, tests, docs
+test: check foreign-toolchains ## Run all that CI runs: format, lints, tests, docs, instructions
 	$(cargo) test $(all)
 	RUSTDOCFLAGS="-D warnings" $(cargo) doc $(all) --no-deps --lib --examples
+	@tests/benches/instructions/run
 
 .PHONY: conformance
 conformance: wasm-toolchain clients ## Run the MCP conformance suite against belljar serve
@@ -55,3 +56,11 @@ conformance: wasm-toolchain clients ## Run the MCP conformance suite against bel
 .PHONY: bench
 bench: wasm-toolchain ## Measure what a call and a batch cost
 	$(cargo) bench --locked --package belljar --bench calls --bench engine --bench frontends
+
+.PHONY: instructions
+instructions: ## Count the instructions of a call, and compare with what is expected
+	@tests/benches/instructions/run
+
+.PHONY: instructions-baseline
+instructions-baseline: ## Expect from now on what is counted now
+	@tests/benches/instructions/run --write
