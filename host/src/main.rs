@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use belljar::frontends::cli::{self, EscapedStderr, Exit};
-use belljar::sandbox::{BLOCKED_CALLS, HOST_CALLS};
+use belljar::sandbox::{BLOCKED_CALLS, CALLS_MAX};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
@@ -13,8 +13,8 @@ use tracing_subscriber::filter::LevelFilter;
 
 /// The variable that says what is logged.
 const LOG_VARIABLE: &str = "BELLJAR_LOG";
-/// Open files that are asked for: a call may hold 128 and 64 run at once, and the usual 1024 would
-/// make an honest call fail for what others hold. More than this only costs whoever walks the table.
+/// Open files that are asked for: a call may hold 128 and mostly 64 run at once, and the usual 1024
+/// would make an honest call fail for what others hold. More than this only costs whoever walks the table.
 const OPEN_FILES: u64 = 65_536;
 
 /// A call makes and drops some hundreds of small things, and the system's allocator took a fifth of
@@ -83,8 +83,9 @@ fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
         let text = format!("this user can't have the threads that belljar needs: {error}");
         (Exit::HostFault, anyhow::anyhow!(text))
     })?;
-    // A call waits for its file operation, so more threads than calls would only sit idle.
-    let blocking_max = usize::try_from(HOST_CALLS + BLOCKED_CALLS).unwrap_or(usize::MAX);
+    // A call waits for its file operation, so more threads than calls can be are never needed; they
+    // are made when they are. How many calls there can be is only known with the configuration.
+    let blocking_max = usize::try_from(CALLS_MAX + BLOCKED_CALLS).unwrap_or(usize::MAX);
     Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(blocking_max)

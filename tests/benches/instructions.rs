@@ -49,6 +49,7 @@ fn main() {
     let nop = wat::parse_str(include_str!("instructions/nop.wat")).expect("component text");
     std::fs::write(&path, nop).expect("a file");
     let mut setup = Setup { plugins: vec![PluginSource { name: None, path }], ..Setup::default() };
+    setup.config.sandbox.ready_instances = 0;
     setup.config.state = Some(folder.path().join("state"));
     let host = start(&setup).expect("a host").host;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

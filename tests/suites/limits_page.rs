@@ -36,7 +36,7 @@ the limits of each tool and where each came from, and a call that meets one says
 const ATTACKS: &str = "
 # What hostile guests come to
 
-Each row is a test: the guest is run against a whole host, twice, and afterwards another plugin of
+Each row is a test: the guest is run against a whole host, four times, and afterwards another plugin of
 the same host still works, every permit is free and no sandbox is left. Calls that meet a deadline
 end at most 100 ms after it, also while both cores are busy; the test takes the best of five tries,
 so that a busy machine can't break it. Where a guest tries to reach what nobody gave it,

@@ -6,21 +6,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wasmtime::Store;
 use wasmtime::component::ComponentExportIndex;
 
-use super::classify::{Phase, backtrace, classify, knows_fuel};
-use super::codec;
-use super::command;
 use super::compiled::Compiled;
 use super::entry::Entry;
 use super::facade::Sandbox;
+use super::guest::Work;
 use super::permits::Permit;
-use super::ready::{Ready, Shelf};
+use super::ready::{Shelf, Spent};
 use super::running::{Guest, Report, Running};
-use super::state::HostState;
-use super::store::{Access, Gathered, OfCall, claim, new_store};
-use crate::contract::attempt::{Attempt, AttemptEnd, End, GuestFault, Returned, RunnerRefusal};
+use super::store::{Access, Gathered};
+use crate::contract::attempt::{Attempt, AttemptEnd, End, GuestFault, RunnerRefusal};
 use crate::contract::limits::LimitKind;
 use crate::contract::result::Usage;
 use crate::contract::sink::Stream;
@@ -60,6 +56,11 @@ impl SandboxedTool {
     /// The same tool with other grants, for one call. What it says of its access stays.
     fn with_access(&self, access: &Access) -> Self {
         Self { access: Arc::new(access.of(self.access.said.clone())), ..self.clone() }
+    }
+
+    /// Whether it is a program, whose arguments are argv and stdin and whose stdout is its output.
+    pub(super) fn is_command(&self) -> bool {
+        matches!(self.entry.as_ref(), Entry::Command { .. })
     }
 
     /// How its arguments and results are carried over.
@@ -122,24 +123,26 @@ async fn run_within(
     permit: Permit,
     started: Instant,
 ) -> AttemptEnd {
-    let is_command = matches!(tool.entry.as_ref(), Entry::Command { .. });
-    let gathered = Gathered::new(&tool.access, is_command, &attempt, sandbox.profile());
+    let gathered = Gathered::new(tool, &attempt, sandbox.profile());
     let attempt = Arc::new(attempt);
     let held = (permit, sandbox.ticker().keep_awake());
     let work = Work {
         tool: tool.clone(),
         attempt: Arc::clone(&attempt),
         gathered: Arc::clone(&gathered),
-        began: started,
+        began: Instant::now(),
     };
-    let guest = Guest::begin(guest(work), &attempt).await;
+    let guest = Guest::begin(work.run(), &attempt).await;
     let mut running = Running::new(guest, held, &gathered, sandbox.reaper());
     let (mut report, polled) = outcome_of(&mut running, &attempt).await;
-    if let (Some(store), Some(permit)) = (report.store.take(), running.release()) {
-        Shelf::ended(&tool.compiled, sandbox.ready(), (store, permit));
+    let host_wait = started.elapsed().saturating_sub(polled);
+    // One that failed says nothing of how its plugin starts under the limits it had.
+    let returned = matches!(report.end, End::Returned(_));
+    if let Some(permit) = running.release().filter(|_| returned) {
+        let (store, limits) = (report.store.take(), Arc::clone(&attempt.limits));
+        Shelf::ended(&tool.compiled, sandbox.ready(), Spent { store, permit, limits });
     }
     drop(running);
-    let host_wait = started.elapsed().saturating_sub(polled);
     speak(&attempt, &gathered, report.note);
     let (bytes_in, written) = gathered.files.bytes();
     let printed = gathered.stdout.written().saturating_add(gathered.stderr.written());
@@ -199,85 +202,6 @@ async fn outcome_of(running: &mut Running, attempt: &Attempt) -> (Report, Durati
     };
     running.end().await;
     (Report::of(end), Duration::ZERO)
-}
-
-/// What a guest works on.
-struct Work {
-    tool: SandboxedTool,
-    attempt: Arc<Attempt>,
-    gathered: Arc<Gathered>,
-    began: Instant,
-}
-
-/// Everything that happens inside the sandbox, owning all that it needs.
-async fn guest(work: Work) -> Report {
-    let Work { tool, attempt, gathered, began } = &work;
-    let command = matches!(tool.entry.as_ref(), Entry::Command { .. });
-    let of_call = OfCall {
-        access: &tool.access,
-        command: command.then_some(&attempt.arguments),
-        attempt,
-        gathered,
-        began: *began,
-    };
-    let begun = match tool.compiled.shelf.take(&attempt.limits) {
-        Some(Ready { mut store, instance, fuel, .. }) => {
-            claim(&mut store, fuel, &of_call).map(|()| (store, Some(instance)))
-        }
-        None => new_store(&tool.compiled, &of_call).map(|store| (store, None)),
-    };
-    let (mut store, instance) = match begun {
-        Ok(begun) => begun,
-        Err(error) => {
-            let end = End::Host(format!("no store could be made: {error:#}"));
-            return Report { fuel: Some(0), ..Report::of(end) };
-        }
-    };
-    let mut phase = Phase::Instantiating;
-    let result = async {
-        let instance = match instance {
-            Some(instance) => instance,
-            None => tool.compiled.pre.instantiate_async(&mut store).await?,
-        };
-        phase = Phase::Calling;
-        if let Some(recording) = &gathered.recording {
-            recording.calling();
-        }
-        let function = instance
-            .get_func(&mut store, tool.function)
-            .ok_or_else(|| wasmtime::format_err!("the exported function is gone"))?;
-        let (arguments, call_id) = (attempt.arguments.value(), &attempt.call_id);
-        match tool.entry.as_ref() {
-            Entry::Function(plan) => {
-                codec::invoke(function, &mut store, plan, arguments, call_id).await
-            }
-            Entry::Command { .. } => {
-                let Gathered { stdout, stderr, .. } = gathered.as_ref();
-                command::invoke(function, &mut store, stdout, stderr, call_id).await
-            }
-        }
-    }
-    .await;
-    report(store, result, phase, attempt)
-}
-
-fn report(
-    mut store: Store<HostState>,
-    result: wasmtime::Result<Returned>,
-    phase: Phase,
-    attempt: &Attempt,
-) -> Report {
-    let left = store.get_fuel().unwrap_or_default();
-    let fuel = attempt.limits.get(LimitKind::Fuel).value.saturating_sub(left);
-    let fuel = result.as_ref().err().is_none_or(knows_fuel).then_some(fuel);
-    let meter = &store.data().meter;
-    let peak_bytes = meter.peak_bytes();
-    let (end, note) = match result {
-        Ok(returned) => (End::Returned(returned), None),
-        Err(error) => (classify(&error, phase, meter, attempt), backtrace(&error)),
-    };
-    store.data_mut().end();
-    Report { end, fuel, peak_bytes, note, store: Some(store) }
 }
 
 fn speak(attempt: &Attempt, gathered: &Gathered, note: Option<String>) {

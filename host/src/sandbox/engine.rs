@@ -41,8 +41,7 @@ pub(crate) struct SandboxEngine {
 }
 
 impl SandboxEngine {
-    /// Makes the engine, with the pooling allocator where the address space allows it. `frames`: how
-    /// many a backtrace has, where not wasmtime's own number.
+    /// Makes the engine, with the pooling allocator where the address space allows it.
     ///
     /// # Errors
     /// Where neither allocator starts.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use wasmtime::component::{Component, Linker};
 
@@ -33,6 +33,7 @@ struct Shared {
     lean: Home,
     /// Made with the first plugin that needs it.
     heavy: OnceLock<Home>,
+    making_heavy: Mutex<()>,
     compiling: Compiling,
     permits: Permits,
     ready: ReadyPool,
@@ -91,6 +92,7 @@ impl Sandbox {
         Ok(Self(Arc::new(Shared {
             lean: Home::try_new(Class::Lean, &parts)?,
             heavy: OnceLock::new(),
+            making_heavy: Mutex::default(),
             compiling: Compiling::try_new(place)?,
             ready: ReadyPool::new(ready, permits.clone(), ticker),
             permits,
@@ -132,26 +134,36 @@ impl Sandbox {
     /// # Errors
     /// Code of another version, machine or setting; the caller compiles again.
     pub(crate) fn load(&self, code: Code<'_>) -> Result<Compiled, ComponentError> {
-        let (class, component) = match self.component_in(&self.0.lean, &code) {
-            Ok(component) if Class::of(&component) == Class::Lean => (Class::Lean, Ok(component)),
-            // Without a pool there are no slots that it could be too large for.
-            other if !self.0.lean.engine.is_pooled() => (Class::Lean, other),
-            _ => (Class::Heavy, self.component_in(self.heavy()?, &code)),
-        };
-        let component = component.map_err(|error| ComponentError::Invalid(format!("{error:#}")))?;
-        let home = if class == Class::Lean { &self.0.lean } else { self.heavy()? };
-        let permits = self.0.permits.for_plugin(class == Class::Heavy);
+        let (home, component) = self.placed(&code)?;
+        let permits = self.0.permits.for_plugin(Class::of(&component) == Class::Heavy);
         Compiled::link(&home.engine, &home.linker, &component, permits, code.file())
+    }
+
+    /// The component in the engine of its class.
+    fn placed(&self, code: &Code<'_>) -> Result<(&Home, Component), ComponentError> {
+        let invalid = |error: wasmtime::Error| ComponentError::Invalid(format!("{error:#}"));
+        match self.component_in(&self.0.lean, code) {
+            Ok(component) if Class::of(&component) == Class::Lean => {
+                return Ok((&self.0.lean, component));
+            }
+            // Without a pool there are no slots that it could be too large for.
+            other if !self.0.lean.engine.is_pooled() => {
+                return other.map(|component| (&self.0.lean, component)).map_err(invalid);
+            }
+            _ => {}
+        }
+        let heavy = self.heavy()?;
+        Ok((heavy, self.component_in(heavy, code).map_err(invalid)?))
     }
 
     /// The engine of large components.
     fn heavy(&self) -> Result<&Home, ComponentError> {
+        let _turn = self.0.making_heavy.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(heavy) = self.0.heavy.get() {
             return Ok(heavy);
         }
         let made = Home::try_new(Class::Heavy, &self.0.parts)
             .map_err(|error| ComponentError::Invalid(error.to_string()))?;
-        // Of two that are made at once, one is dropped.
         Ok(self.0.heavy.get_or_init(|| made))
     }
 
@@ -212,7 +224,8 @@ impl Sandbox {
 
     /// Whether stores come from the pool.
     pub fn is_pooled(&self) -> bool {
-        self.0.lean.engine.is_pooled()
+        let heavy = self.0.heavy.get().is_none_or(|heavy| heavy.engine.is_pooled());
+        self.0.lean.engine.is_pooled() && heavy
     }
 
     /// Calls past their end that a file operation still blocks.

@@ -36,11 +36,11 @@ impl Meter {
         }
     }
 
-    /// Whether what is held would have been let through under these limits.
-    pub(crate) fn fits(&self, limits: &Limits) -> bool {
-        self.peak <= limits.get(LimitKind::Memory).value
-            && self.elements <= limits.get(LimitKind::TableElements).value
-            && self.instances_max <= limits.size(LimitKind::Instances)
+    /// Whether these are the limits it counts under.
+    pub(crate) fn is_under(&self, limits: &Limits) -> bool {
+        self.memory_max == limits.get(LimitKind::Memory).value
+            && self.elements_max == limits.get(LimitKind::TableElements).value
+            && self.instances_max == limits.size(LimitKind::Instances)
     }
 
     /// Goes on from what another held.

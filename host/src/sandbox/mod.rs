@@ -15,6 +15,7 @@ mod engine;
 mod entry;
 mod facade;
 mod fault;
+mod guest;
 mod limiter;
 mod permits;
 mod pool;

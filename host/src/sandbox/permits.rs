@@ -64,7 +64,8 @@ impl Permits {
         PluginPermits { own, heavy: is_heavy.then(|| Arc::clone(&self.heavy)) }
     }
 
-    /// Waits for all permits, among a bounded number that wait: the plugin's first, so that a busy plugin doesn't hold the host's.
+    /// Waits for all permits, among a bounded number of calls that wait: for the plugin's first, so
+    /// that a busy plugin doesn't hold the host's.
     pub(crate) async fn acquire(&self, plugin: &PluginPermits) -> Result<Permit, TooBusy> {
         let _queued = Arc::clone(&self.waiting).try_acquire_owned().map_err(|_full| TooBusy)?;
         let closed = |_closed| TooBusy;
@@ -86,6 +87,13 @@ impl Permits {
         };
         let host = Arc::clone(&self.host).try_acquire_owned().ok()?;
         Some(Permit { _host: host, _heavy: heavy, _plugin: own })
+    }
+
+    /// Whether so many more calls of a plugin could come in now.
+    pub(crate) fn has_room(&self, plugin: &PluginPermits, calls: usize) -> bool {
+        let heavy = plugin.heavy.as_ref().into_iter();
+        let mut all = heavy.chain([&plugin.own, &self.host]);
+        all.all(|places| places.available_permits() >= calls)
     }
 
     /// Calls that hold a permit now.

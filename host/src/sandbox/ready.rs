@@ -1,8 +1,9 @@
 //! Instances of plugins that are called often, made ahead of their calls: each is for one call, like
 //! any other, and nothing of a call is in it before that call claims it.
 //!
-//! They are made with nothing granted and nobody to answer to. A plugin whose start asks anything of
-//! the host would have seen that, so it never has one.
+//! They are made under the limits of an earlier call, with nothing granted and nobody to answer to.
+//! A plugin whose start asks anything of the host, or is refused memory, would have noticed, so it
+//! never has one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,20 +11,22 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{Receiver, Sender, channel, error::TrySendError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wasmtime::Store;
 use wasmtime::component::Instance;
-use wasmtime::{PoolConcurrencyLimitError, Store};
 
+use self::making::{Made, make};
 use super::compiled::Compiled;
 use super::permits::{Permit, Permits};
 use super::state::HostState;
-use super::store::{START_FUEL, bare_store};
 use super::ticker::Ticker;
 use crate::contract::limits::{LimitKind, Limits};
+
+mod making;
 
 /// Instances ahead of one plugin's calls. Two are enough where calls come one after another; where
 /// they come faster than instances are made, no number is.
 const PLUGIN_READY: usize = 2;
-/// Memory that all instances made ahead may have together, in bytes, as their modules declare it.
+/// Memory and tables of all instances made ahead, in bytes, as a limit on memory counts them.
 const READY_BYTES_MAX: u64 = 512 << 20;
 /// A plugin is called often if so many calls of it ended within [`OFTEN_WITHIN`].
 const OFTEN_CALLS: u32 = 3;
@@ -32,8 +35,6 @@ const OFTEN_WITHIN: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(30);
 /// Stores that wait to be torn down. Each holds its call's permit, so these are few.
 const SPENT_MAX: usize = 2;
-/// How long a start may take.
-const START_MAX: Duration = Duration::from_secs(1);
 
 /// What the plugins of a host share.
 #[derive(Clone)]
@@ -42,6 +43,9 @@ pub(crate) struct ReadyPool(Arc<Shared>);
 struct Shared {
     instances: usize,
     places: Arc<Semaphore>,
+    /// Held by the plugin whose instance is being made: one at a time, so that starts take no more
+    /// of the machine than one call.
+    making: Semaphore,
     bytes: Arc<AtomicU64>,
     permits: Permits,
     ticker: Arc<Ticker>,
@@ -56,6 +60,7 @@ impl ReadyPool {
         Self(Arc::new(Shared {
             instances,
             places: Arc::new(Semaphore::new(instances)),
+            making: Semaphore::new(1),
             bytes: Arc::default(),
             permits,
             ticker,
@@ -71,6 +76,13 @@ impl ReadyPool {
     fn is_under_pressure(&self) -> bool {
         self.0.permits.in_use() > self.0.processors
     }
+
+    /// A place for one more instance that may hold so many bytes.
+    fn place(&self, bytes: u64) -> Option<Place> {
+        let place = Arc::clone(&self.0.places).try_acquire_owned().ok()?;
+        let mut place = Place { _place: place, bytes: Arc::clone(&self.0.bytes), held: 0 };
+        place.hold(bytes).then_some(place)
+    }
 }
 
 /// An instance that no call has claimed yet.
@@ -83,9 +95,9 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Whether a call under these limits would have come as far.
+    /// Whether a call under these limits would have come as far, and no further.
     fn fits(&self, limits: &Limits) -> bool {
-        limits.get(LimitKind::Fuel).value > self.fuel && self.store.data().meter.fits(limits)
+        limits.get(LimitKind::Fuel).value > self.fuel && self.store.data().meter.is_under(limits)
     }
 }
 
@@ -97,9 +109,11 @@ struct Place {
 }
 
 impl Place {
+    /// Holds so much in all; `false`: that is more than there is.
     fn hold(&mut self, bytes: u64) -> bool {
-        self.held = bytes;
-        self.bytes.fetch_add(bytes, Ordering::AcqRel) + bytes <= READY_BYTES_MAX
+        let more = bytes.saturating_sub(self.held);
+        self.held += more;
+        self.bytes.fetch_add(more, Ordering::AcqRel) + more <= READY_BYTES_MAX
     }
 }
 
@@ -109,16 +123,32 @@ impl Drop for Place {
     }
 }
 
-/// A store whose call has ended, with what lets another call in once it is gone.
-type Spent = (Store<HostState>, Permit);
+/// A call that has ended: its store, where it isn't torn down yet, with what lets another call in
+/// once it is gone, and the limits it ran under.
+pub(super) struct Spent {
+    pub(super) store: Option<Store<HostState>>,
+    pub(super) permit: Permit,
+    pub(super) limits: Arc<Limits>,
+}
+
+impl Spent {
+    /// Tears the store down, then lets another call in.
+    fn tear_down(self) -> Arc<Limits> {
+        drop(self.store);
+        drop(self.permit);
+        self.limits
+    }
+}
 
 /// What is ready of one plugin.
 #[derive(Default)]
 pub(crate) struct Shelf {
     ready: Mutex<Vec<Ready>>,
     count: AtomicUsize,
-    /// Its start asked something of the host, or fails.
+    /// Its start can't be made ahead of a call.
     unfit: AtomicBool,
+    /// What its last instance held, in bytes.
+    bytes: AtomicU64,
     keeper: Mutex<Keeper>,
 }
 
@@ -141,20 +171,34 @@ impl Shelf {
             return None;
         }
         let mut ready = lock(&self.ready);
-        let taken = ready.pop_if(|ready| ready.fits(limits));
+        let place = ready.iter().position(|ready| ready.fits(limits))?;
+        let taken = ready.remove(place);
         self.count.store(ready.len(), Ordering::Release);
-        taken
+        Some(taken)
     }
 
+    /// Whether a call under these limits finds one.
+    fn has(&self, limits: &Limits) -> bool {
+        lock(&self.ready).iter().any(|ready| ready.fits(limits))
+    }
+
+    /// Puts one in, behind those that were there; beyond its number the oldest goes.
     fn put(&self, made: Ready) {
         let mut ready = lock(&self.ready);
         ready.push(made);
+        let oldest = (ready.len() > PLUGIN_READY).then(|| ready.remove(0));
         self.count.store(ready.len(), Ordering::Release);
+        drop(ready);
+        drop(oldest);
     }
 
-    /// Instances that are ready.
+    /// Instances that are ready, for whatever limits.
     pub(super) fn len(&self) -> usize {
         self.count.load(Ordering::Acquire)
+    }
+
+    fn is_unfit(&self) -> bool {
+        self.unfit.load(Ordering::Acquire)
     }
 
     fn clear(&self) {
@@ -168,20 +212,29 @@ impl Shelf {
     /// A call of this plugin has ended. Tears its store down, now or beside the next call.
     pub(super) fn ended(plugin: &Arc<Compiled>, pool: &ReadyPool, spent: Spent) {
         let shelf = &plugin.shelf;
-        if shelf.unfit.load(Ordering::Acquire) || pool.is_under_pressure() {
+        // A store that waits holds a permit, which nobody may be kept waiting for.
+        let is_scarce = || !pool.0.permits.has_room(&plugin.permits, SPENT_MAX + 1);
+        if pool.0.instances == 0 || shelf.is_unfit() || pool.is_under_pressure() || is_scarce() {
             return;
         }
         // Whoever holds it counts a call of the same plugin: this one isn't needed too.
         let Ok(mut keeper) = shelf.keeper.try_lock() else { return };
-        match keeper.spent.as_ref().map(|sender| sender.try_send(spent)) {
-            Some(Ok(()) | Err(TrySendError::Full(_))) => return,
-            Some(Err(TrySendError::Closed(_))) => keeper.spent = None,
-            None => {}
-        }
+        let spent = match &keeper.spent {
+            None => spent,
+            Some(sender) => match sender.try_send(spent) {
+                Ok(()) | Err(TrySendError::Full(_)) => return,
+                Err(TrySendError::Closed(spent)) => {
+                    *keeper = Keeper::default();
+                    spent
+                }
+            },
+        };
         if keeper.is_called_often() {
-            let (sender, spent) = channel(SPENT_MAX);
+            let (sender, receiver) = channel(SPENT_MAX);
+            tokio::spawn(keep(Arc::downgrade(plugin), pool.clone(), receiver));
+            // There is room in a new channel.
+            drop(sender.try_send(spent));
             keeper.spent = Some(sender);
-            tokio::spawn(keep(Arc::downgrade(plugin), pool.clone(), spent));
         }
     }
 }
@@ -200,17 +253,20 @@ impl Keeper {
 
 /// Keeps instances ahead of a plugin's calls for as long as they come.
 async fn keep(plugin: Weak<Compiled>, pool: ReadyPool, mut spent: Receiver<Spent>) {
-    loop {
-        if let Some(plugin) = plugin.upgrade() {
-            fill(&plugin, &pool).await;
-        }
-        match tokio::time::timeout(IDLE, spent.recv()).await {
-            Ok(Some(one)) => drop(one),
-            Ok(None) => return,
-            Err(_idle) => break,
-        }
-        while let Ok(one) = spent.try_recv() {
-            drop(one);
+    while let Ok(Some(ended)) = tokio::time::timeout(IDLE, spent.recv()).await {
+        let limits = ended.tear_down();
+        let Some(plugin) = plugin.upgrade() else { return };
+        let filling = fill(&plugin, &pool, &limits);
+        tokio::pin!(filling);
+        // Calls that end meanwhile don't keep their permits for as long as a start takes.
+        let goes_on = loop {
+            tokio::select! {
+                goes_on = &mut filling => break goes_on,
+                Some(ended) = spent.recv() => drop(ended.tear_down()),
+            }
+        };
+        if !goes_on {
+            break;
         }
     }
     let Some(plugin) = plugin.upgrade() else { return };
@@ -218,52 +274,25 @@ async fn keep(plugin: Weak<Compiled>, pool: ReadyPool, mut spent: Receiver<Spent
     plugin.shelf.clear();
 }
 
-async fn fill(plugin: &Arc<Compiled>, pool: &ReadyPool) {
+/// Makes what is missing, where there is room. `false`: not now, whatever is called.
+async fn fill(plugin: &Arc<Compiled>, pool: &ReadyPool, limits: &Arc<Limits>) -> bool {
     let shelf = &plugin.shelf;
-    while shelf.len() < PLUGIN_READY && !shelf.unfit.load(Ordering::Acquire) {
-        if pool.is_under_pressure() {
-            return;
-        }
-        let Ok(place) = Arc::clone(&pool.0.places).try_acquire_owned() else { return };
-        let place = Place { _place: place, bytes: Arc::clone(&pool.0.bytes), held: 0 };
-        match make(plugin, pool, place).await {
+    // A plugin's tools may have limits of their own: each finds one, where there are two.
+    while (shelf.len() < PLUGIN_READY || !shelf.has(limits)) && !pool.is_under_pressure() {
+        let Some(place) = pool.place(shelf.bytes.load(Ordering::Acquire)) else { return true };
+        let Ok(_turn) = pool.0.making.try_acquire() else { return true };
+        match make(plugin, pool, place, limits).await {
             Made::Ready(ready) => shelf.put(*ready),
-            Made::NoRoom => return,
+            Made::NoRoom => return true,
+            Made::Late => return false,
             Made::Unfit(why) => {
                 tracing::debug!("no instance is made ahead of calls: {why}");
                 shelf.unfit.store(true, Ordering::Release);
+                return false;
             }
         }
     }
-}
-
-enum Made {
-    Ready(Box<Ready>),
-    NoRoom,
-    Unfit(String),
-}
-
-async fn make(plugin: &Compiled, pool: &ReadyPool, mut place: Place) -> Made {
-    let _awake = pool.0.ticker.keep_awake();
-    let mut store = match bare_store(plugin, Instant::now() + START_MAX) {
-        Ok(store) => store,
-        Err(error) => return Made::Unfit(format!("{error:#}")),
-    };
-    let started = plugin.pre.instantiate_async(&mut store);
-    let instance = match tokio::time::timeout(START_MAX, started).await {
-        Ok(Ok(instance)) => instance,
-        Ok(Err(error)) if error.is::<PoolConcurrencyLimitError>() => return Made::NoRoom,
-        Ok(Err(error)) => return Made::Unfit(format!("its start fails: {error:#}")),
-        Err(_late) => return Made::Unfit("its start waits".to_owned()),
-    };
-    if store.data().asked {
-        return Made::Unfit("its start asks something of the host".to_owned());
-    }
-    if !place.hold(store.data().meter.peak_bytes()) {
-        return Made::NoRoom;
-    }
-    let fuel = START_FUEL.saturating_sub(store.get_fuel().unwrap_or_default());
-    Made::Ready(Box::new(Ready { store, instance, fuel, _place: place }))
+    true
 }
 
 #[cfg(test)]

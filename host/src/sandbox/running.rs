@@ -33,7 +33,7 @@ pub(super) struct Report {
     pub(super) fuel: Option<u64>,
     pub(super) peak_bytes: u64,
     pub(super) note: Option<String>,
-    /// The store, where its guest came to its own end.
+    /// The store, where its guest came to its own end without a task.
     pub(super) store: Option<Store<HostState>>,
 }
 
@@ -70,17 +70,29 @@ impl Guest {
         // Its state is large: boxed it is moved once, not at every step on its way into the task.
         let mut guest = Measured { guest: Box::pin(guest), polled: Duration::ZERO };
         if !may_begin_here(attempt) {
-            return Self::Runs(tokio::spawn(guest));
+            return Self::in_a_task(guest);
         }
         let stepped = std::future::poll_fn(|context| {
             Poll::Ready(catch_unwind(AssertUnwindSafe(|| Pin::new(&mut guest).poll(context))))
         });
         match stepped.await {
             Ok(Poll::Ready(timed)) => Self::Ended(timed),
-            Ok(Poll::Pending) => Self::Runs(tokio::spawn(guest)),
+            Ok(Poll::Pending) => Self::in_a_task(guest),
             // What it says is for the log, where the hook of panics has written it.
             Err(_panic) => Self::Ended((Report::lost(), guest.polled)),
         }
+    }
+
+    fn in_a_task<F>(guest: Measured<F>) -> Self
+    where
+        F: Future<Output = Report> + Send + 'static,
+    {
+        Self::Runs(tokio::spawn(async move {
+            let (mut report, polled) = guest.await;
+            // It may be large to tear down: nobody should wait for it who has a task of its own.
+            drop(report.store.take());
+            (report, polled)
+        }))
     }
 }
 

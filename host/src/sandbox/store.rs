@@ -12,6 +12,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi_http::WasiHttpCtx;
 
+use super::call::SandboxedTool;
 use super::capability::denied::Denials;
 use super::capability::files::{FileWatch, Folders};
 use super::capability::http::DenyHttp;
@@ -25,15 +26,12 @@ use super::state::HostState;
 use super::stdio::Printed;
 use crate::contract::arguments::CheckedArguments;
 use crate::contract::attempt::Attempt;
-use crate::contract::limits::{LimitKind, LimitOrigin, Limits};
+use crate::contract::limits::{LimitKind, Limits};
 use crate::contract::sink::{CallSink, LogLevel, Progress, Stream};
 
 /// Size of a set of http header fields, in bytes as wasmtime-wasi-http counts them: 8 KiB on the wire
 /// is what most servers take.
 const HTTP_FIELDS_MAX: usize = 16 << 10;
-
-/// What the start of an instance that is made ahead may use: half a second of work.
-pub(crate) const START_FUEL: u64 = 1_000_000_000;
 
 /// What one tool may use: made once when it is loaded.
 #[derive(Debug, Clone, Default)]
@@ -75,22 +73,31 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// `is_command`: its stdout is its output, under that limit.
     pub(crate) fn new(
-        access: &Access,
-        is_command: bool,
+        tool: &SandboxedTool,
         attempt: &Attempt,
         profile: Option<&Profile>,
     ) -> Arc<Self> {
+        // A command's stdout is its output, under that limit.
+        let output = tool.is_command().then(|| attempt.limits.size(LimitKind::OutputKept));
+        let recording = profile.and_then(|profile| profile.begin(attempt.number));
+        Self::of(&tool.access.said, attempt, output, recording)
+    }
+
+    fn of(
+        said: &AccessWords,
+        attempt: &Attempt,
+        stdout_max: Option<usize>,
+        recording: Option<Recording>,
+    ) -> Arc<Self> {
         let half = attempt.limits.size(LimitKind::Stdio) / 2;
-        let stdout_max = if is_command { attempt.limits.size(LimitKind::OutputKept) } else { half };
         Arc::new(Self {
             ended: AtomicBool::new(false),
             denials: Denials::default(),
-            files: FileWatch::new(access.said.held_read_only, access.said.may_want_folders),
-            stdout: Printed::new(stdout_max),
+            files: FileWatch::new(said.held_read_only, said.may_want_folders),
+            stdout: Printed::new(stdout_max.unwrap_or(half)),
             stderr: Printed::new(half),
-            recording: profile.and_then(|profile| profile.begin(attempt.number)),
+            recording,
         })
     }
 
@@ -162,18 +169,19 @@ pub(crate) fn claim(
     arm(store, call.attempt, call.gathered, start)
 }
 
-/// Makes a store for nobody's call: nothing is granted, and nobody hears what its guest says.
+/// Makes a store for nobody's call, under limits of another: nothing is granted, and nobody hears what
+/// its guest says.
 pub(crate) fn bare_store(
     compiled: &Compiled,
+    limits: &Arc<Limits>,
+    fuel: u64,
     deadline: Instant,
 ) -> wasmtime::Result<Store<HostState>> {
-    let mut limits = Limits::default();
-    limits.lower(LimitKind::Fuel, START_FUEL, LimitOrigin::Default);
     let attempt = Arc::new(Attempt {
         call_id: "ahead".parse()?,
         number: 1,
         arguments: Arc::new(CheckedArguments::new(serde_json::Map::new())),
-        limits: Arc::new(limits),
+        limits: Arc::clone(limits),
         grants: Arc::default(),
         idempotency_key: None,
         deadline,
@@ -183,11 +191,13 @@ pub(crate) fn bare_store(
         sink: Arc::new(Nobody),
         asked_by: None,
     });
-    let access = Arc::default();
-    let gathered = Gathered::new(&access, false, &attempt, None);
+    let access: Arc<Access> = Arc::default();
+    let gathered = Gathered::of(&access.said, &attempt, None, None);
     let (attempt, gathered) = (&attempt, &gathered);
     let call = OfCall { access: &access, command: None, attempt, gathered, began: Instant::now() };
-    new_store(compiled, &call)
+    let mut store = new_store(compiled, &call)?;
+    store.set_fuel(fuel)?;
+    Ok(store)
 }
 
 /// Hears nothing.

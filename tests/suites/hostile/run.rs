@@ -1,4 +1,5 @@
-//! Runs one row: starts a host with its guest, calls it twice, and holds the ends against the row.
+//! Runs one row: starts a host with its guest, calls it in fresh instances and in one that was made
+//! ahead, and holds the ends against the row.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use crate::guests::outcomes::{End, Folders, Guest, Met, Row};
 
 /// After this long a call that still holds its place holds it for ever.
 const REST: Duration = Duration::from_secs(20);
+/// An instance that isn't there by then was mostly never to be made.
+const READY: Duration = Duration::from_millis(100);
 /// The innocent neighbour shares the row's small limits, which a busy machine can make too small.
 const NEIGHBOUR_TRIES: usize = 10;
 
@@ -72,7 +75,10 @@ fn survived(row: &Row) -> Result<()> {
 
 async fn called(row: &Row, code: &Path, outcome: Outcome, content: Option<&str>) -> Result<()> {
     let stage = Stage::start(row, code)?;
-    for turn in ["first", "second"] {
+    for turn in ["first", "second", "third", "fourth"] {
+        if turn == "fourth" {
+            stage.instance_is_ready().await;
+        }
         let before = stage.seen(outcome);
         let (result, events) = stage.call(row).await;
         let ended = format!("{turn} call: {:?}: {}", result.outcome, brief(&result));
@@ -206,6 +212,17 @@ impl Stage {
             let (calls, blocked) = (sandbox.calls_in_use(), sandbox.blocked_calls());
             format!("{calls} permits and {blocked} blocked calls are still held")
         })
+    }
+
+    /// Waits until an instance was made ahead. A guest that asks something of the host at its start
+    /// never has one, and one that ends by a long limit is soon past being called often.
+    async fn instance_is_ready(&self) {
+        let ready = async {
+            while self.app.sandbox.instances_ready() == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(READY, ready).await.unwrap_or_default();
     }
 
     async fn neighbour_works(&self) -> Result<()> {

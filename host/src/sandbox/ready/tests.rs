@@ -39,6 +39,30 @@ fn asking(interface: &str, function: &str, result: &str, core: &str) -> String {
     starting(&imports, &format!("(result {core})"), "(drop (call $ask))")
 }
 
+/// A start that asks `interface` for a `resource` by `function`.
+fn asking_for(interface: &str, function: &str, resource: &str) -> String {
+    let home = match resource {
+        "input-stream" => "wasi:io/streams@0.2.0",
+        "network" => "wasi:sockets/network@0.2.0",
+        _ => interface,
+    };
+    let ask = format!(r#"(export "{function}" (func (result (own $r))))"#);
+    let declared = format!(r#"(export "{resource}" (type $r (sub resource)))"#);
+    let imports = if home == interface {
+        format!(r#"(import "{interface}" (instance $w {declared} {ask}))"#)
+    } else {
+        format!(
+            r#"(import "{home}" (instance $h (export "{resource}" (type (sub resource)))))
+               (alias export $h "{resource}" (type $t))
+               (import "{interface}" (instance $w
+                 (alias outer 1 $t (type $t))
+                 (export "{resource}" (type $r (eq $t))) {ask}))"#
+        )
+    };
+    let lowered = format!(r#"{imports} (core func $ask (canon lower (func $w "{function}")))"#);
+    starting(&lowered, "(result i32)", "(drop (call $ask))")
+}
+
 struct Deaf;
 
 impl CallSink for Deaf {
@@ -74,11 +98,18 @@ fn sandbox(ready_instances: u32) -> Sandbox {
     Sandbox::with(CompileIn::ThisProcess, settings, None).unwrap()
 }
 
-fn tool(sandbox: &Sandbox, component: &str) -> SandboxedTool {
+/// The tools of one plugin.
+fn tools(sandbox: &Sandbox, component: &str) -> Vec<SandboxedTool> {
     let compiled = Arc::new(sandbox.compile(&wat::parse_str(component).unwrap()).unwrap());
-    let function = compiled.functions().remove(0);
-    let entry = Arc::new(Entry::plan(&function, &Words::default(), false).unwrap());
-    SandboxedTool::new(compiled, &function, entry, Access::default())
+    let tool = |function| {
+        let entry = Arc::new(Entry::plan(&function, &Words::default(), false).unwrap());
+        SandboxedTool::new(Arc::clone(&compiled), &function, entry, Access::default())
+    };
+    compiled.functions().into_iter().map(tool).collect()
+}
+
+fn tool(sandbox: &Sandbox, component: &str) -> SandboxedTool {
+    tools(sandbox, component).remove(0)
 }
 
 async fn call(sandbox: &Sandbox, tool: &SandboxedTool) -> AttemptEnd {
@@ -92,14 +123,23 @@ fn answer(end: &AttemptEnd) -> serde_json::Value {
     }
 }
 
+/// Waits until a plugin has its instances.
+async fn filled(tool: &SandboxedTool) {
+    for _ in 0..1_000_000 {
+        if tool.compiled.shelf.len() == PLUGIN_READY {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("no instance was made ahead");
+}
+
 /// Calls so often that instances are made ahead, and waits for them.
 async fn warmed(sandbox: &Sandbox, tool: &SandboxedTool) {
     for _ in 0..OFTEN_CALLS {
         call(sandbox, tool).await;
     }
-    while tool.compiled.shelf.len() < PLUGIN_READY {
-        tokio::task::yield_now().await;
-    }
+    filled(tool).await;
 }
 
 /// Lets the keeper of a plugin come to rest.
@@ -122,9 +162,7 @@ async fn a_plugin_that_is_called_often_has_instances_ready_and_each_call_a_fresh
         assert_eq!(end.usage.fuel, fresh.usage.fuel, "its start is counted like any other");
         assert_eq!(end.usage.peak_memory_bytes, fresh.usage.peak_memory_bytes);
         assert!(before > 0 && tool.compiled.shelf.len() < before, "it was one made ahead");
-        while tool.compiled.shelf.len() < PLUGIN_READY {
-            tokio::task::yield_now().await;
-        }
+        filled(&tool).await;
     }
 }
 
@@ -134,6 +172,9 @@ async fn a_start_that_asks_anything_of_the_host_is_never_made_ahead() {
         asking("wasi:clocks/monotonic-clock@0.2.0", "now", "u64", "i64"),
         asking("wasi:random/random@0.2.0", "get-random-u64", "u64", "i64"),
         asking("belljar:tool/invocation@0.1.0", "attempt", "u32", "i32"),
+        asking_for("wasi:sockets/instance-network@0.2.0", "instance-network", "network"),
+        asking_for("wasi:http/types@0.2.0", "[constructor]fields", "fields"),
+        asking_for("wasi:cli/stdin@0.2.0", "get-stdin", "input-stream"),
     ];
     for component in asks {
         let sandbox = sandbox(8);
@@ -158,7 +199,7 @@ async fn a_start_that_asks_nothing_is_made_ahead_though_it_imports() {
 }
 
 #[tokio::test]
-async fn a_call_whose_limits_are_lower_than_what_an_instance_took_gets_none() {
+async fn a_call_under_other_limits_gets_none_that_was_made_under_these() {
     let sandbox = sandbox(8);
     let busy = r#"(component
       (core module $m
@@ -174,13 +215,59 @@ async fn a_call_whose_limits_are_lower_than_what_an_instance_took_gets_none() {
       (func (export "seven") (result u32) (canon lift (core func $i "seven"))))"#;
     let tool = tool(&sandbox, busy);
     warmed(&sandbox, &tool).await;
-    for (kind, value, words) in
-        [(LimitKind::Memory, 1 << 20, LimitKind::Memory), (LimitKind::Fuel, 1000, LimitKind::Fuel)]
-    {
+    for (kind, value) in [(LimitKind::Memory, 1 << 20), (LimitKind::Fuel, 1000)] {
         let end = sandbox.run(&tool, attempt(&[(kind, value)])).await;
         let text = format!("{:?}", end.end);
-        assert!(text.contains(&format!("Limit({words:?}")), "{text}");
+        assert!(text.contains(&format!("Limit({kind:?}")), "{text}");
         assert_eq!(tool.compiled.shelf.len(), PLUGIN_READY);
+    }
+}
+
+#[tokio::test]
+async fn tools_of_one_plugin_under_limits_of_their_own_each_find_one() {
+    let sandbox = sandbox(8);
+    let tool = tool(&sandbox, COUNTER);
+    warmed(&sandbox, &tool).await;
+    let small = [(LimitKind::Memory, 64 << 20)];
+    sandbox.run(&tool, attempt(&small)).await;
+    settled().await;
+    for limits in [&small[..], &[], &small, &[]] {
+        assert!(tool.compiled.shelf.has(&attempt(limits).limits), "{limits:?}");
+        sandbox.run(&tool, attempt(limits)).await;
+        settled().await;
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_is_refused_memory_is_never_made_ahead() {
+    let sandbox = sandbox(8);
+    let greedy = r#"(component
+      (core module $m
+        (memory 1)
+        (global $grew (mut i32) (i32.const 0))
+        (func (export "grew") (result i32) (i32.ne (global.get $grew) (i32.const -1)))
+        (func $start (global.set $grew (memory.grow (i32.const 5000))))
+        (start $start))
+      (core instance $i (instantiate $m))
+      (func (export "grew") (result u32) (canon lift (core func $i "grew"))))"#;
+    let tool = tool(&sandbox, greedy);
+    for _ in 0..2 * OFTEN_CALLS {
+        assert_eq!(answer(&call(&sandbox, &tool).await), json!(0));
+        settled().await;
+    }
+    assert!(tool.compiled.shelf.is_unfit());
+    let large = attempt(&[(LimitKind::Memory, 1 << 30)]);
+    assert_eq!(answer(&sandbox.run(&tool, large).await), json!(1));
+}
+
+#[tokio::test]
+async fn where_permits_are_scarce_no_ended_call_keeps_one() {
+    let settings = SandboxSettings { plugin_calls: 2, ..SandboxSettings::default() };
+    let sandbox = Sandbox::with(CompileIn::ThisProcess, settings, None).unwrap();
+    let tool = tool(&sandbox, COUNTER);
+    for _ in 0..2 * OFTEN_CALLS {
+        call(&sandbox, &tool).await;
+        assert_eq!(sandbox.calls_in_use(), 0, "without giving way once");
     }
 }
 
@@ -266,26 +353,64 @@ async fn a_plugin_that_goes_takes_its_instances_along() {
     assert_eq!(sandbox.instances_ready(), 0);
 }
 
+/// A tool that ends at once, and one that never does.
+const SPINS: &str = r#"(component
+  (core module $m
+    (func (export "quick") (result i32) (i32.const 7))
+    (func (export "spin") (result i32) (loop $on (br $on)) (i32.const 7)))
+  (core instance $i (instantiate $m))
+  (func (export "quick") (result u32) (canon lift (core func $i "quick")))
+  (func (export "spin") (result u32) (canon lift (core func $i "spin"))))"#;
+
+/// A call that is due in so many milliseconds.
+fn due(ms: u64) -> Attempt {
+    Attempt { deadline: Instant::now() + Duration::from_millis(ms), ..attempt(&[]) }
+}
+
+/// The tool that never ends, with instances of its plugin ready.
+async fn spinning(sandbox: &Sandbox) -> SandboxedTool {
+    let mut both = tools(sandbox, SPINS);
+    warmed(sandbox, &both[0]).await;
+    both.remove(1)
+}
+
 #[tokio::test]
 async fn a_claimed_instance_ends_at_its_own_calls_deadline() {
     let sandbox = sandbox(8);
-    let spins = r#"(component
-      (core module $m (func (export "spin") (result i32) (loop $on (br $on)) (i32.const 7)))
-      (core instance $i (instantiate $m))
-      (func (export "spin") (result u32) (canon lift (core func $i "spin"))))"#;
-    let tool = tool(&sandbox, spins);
-    let due = |ms| {
-        let mut due = attempt(&[]);
-        due.deadline = Instant::now() + Duration::from_millis(ms);
-        due
-    };
-    for _ in 0..OFTEN_CALLS {
-        sandbox.run(&tool, due(5)).await;
+    let tool = spinning(&sandbox).await;
+    let running = sandbox.run(&tool, due(20));
+    tokio::pin!(running);
+    tokio::select! {
+        biased;
+        end = &mut running => panic!("{end:?}"),
+        () = std::future::ready(()) => {}
     }
-    while tool.compiled.shelf.len() < PLUGIN_READY {
+    assert!(tool.compiled.shelf.len() < PLUGIN_READY, "it has one that was made ahead");
+    let text = format!("{:?}", running.await.end);
+    assert!(text.contains("Limit(AttemptDeadline"), "{text}");
+    assert!(!text.contains("waiting for the host"), "the guest itself met it: {text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claimed_instance_ends_with_its_cancelled_or_dropped_call() {
+    let sandbox = sandbox(8);
+    let tool = spinning(&sandbox).await;
+    let cancelled = due(20_000);
+    let (cancel, began) = (cancelled.cancel.clone(), Instant::now());
+    let (runs, called) = (sandbox.clone(), tool.clone());
+    let running = tokio::spawn(async move { runs.run(&called, cancelled).await });
+    while sandbox.calls_in_use() == 0 {
         tokio::task::yield_now().await;
     }
-    let end = sandbox.run(&tool, due(5)).await;
-    let text = format!("{:?}", end.end);
-    assert!(text.contains("Limit(AttemptDeadline"), "{text}");
+    cancel.cancel();
+    let end = running.await.unwrap();
+    assert!(matches!(end.end, End::Interrupted | End::Refused(_)), "{:?}", end.end);
+    assert_eq!(tool.compiled.shelf.len(), 1);
+    let dropped = tokio::time::timeout(Duration::from_millis(20), sandbox.run(&tool, due(20_000)));
+    assert!(dropped.await.is_err());
+    assert_eq!(tool.compiled.shelf.len(), 0, "each had one that was made ahead");
+    while sandbox.instances_in_use() != Some(0) || sandbox.calls_in_use() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(began.elapsed() < Duration::from_secs(15), "neither ran to its deadline");
 }
