@@ -126,6 +126,17 @@ pub(crate) fn p99(lane: &str) -> String {
 /// One thing that is measured, a round at a time.
 pub(crate) type Lane<'a> = Box<dyn FnMut(&mut Round<'_>) + 'a>;
 
+/// Runs every lane once without keeping what it measures, then as [`rounds`] does.
+pub(crate) fn warm_rounds(
+    part: &'static str,
+    count: usize,
+    figures: &mut Figures,
+    lanes: &mut [Lane<'_>],
+) {
+    rounds(part, 1, &mut Figures::default(), lanes);
+    rounds(part, count, figures, lanes);
+}
+
 /// Runs every lane once a round. Each round begins with another lane, so that none is always the one
 /// that comes after the heaviest.
 pub(crate) fn rounds(

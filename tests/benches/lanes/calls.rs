@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use super::bench::{Bench, Lane, ROUNDS, p50, p99, rounds, times};
+use super::bench::{Bench, Lane, ROUNDS, p50, p99, times, warm_rounds};
 use super::engines::{self, ALL, On, Part};
 use super::figures::{Figures, less, over};
 use super::hosts::{Plan, nop};
@@ -11,7 +11,6 @@ use super::peers::{Extism, processes};
 
 const PART: &str = "calls";
 const CALLS: usize = 1000;
-const WARM: usize = 500;
 /// Calls of a lane that is far slower, and so needs fewer for its median.
 const SLOW_CALLS: usize = 200;
 /// What is shorter than reading the clock is timed so many at once.
@@ -62,10 +61,6 @@ pub(crate) fn measure(bench: &mut Bench) {
     let tool = engines::loaded(&app);
     let mut prepared = runtime.block_on(bare.prepared());
     let extism = RefCell::new(Extism::start());
-    extism.borrow_mut().times("fresh", SLOW_CALLS);
-    extism.borrow_mut().times("reused", WARM);
-    times(runtime, WARM, async |_: usize| bare.call(&[], <[_]>::is_empty).await);
-    times(runtime, WARM, async |number: usize| nop(&app.host, number).await);
     let mut lanes: Vec<Lane<'_>> = vec![
         Box::new(|round| {
             let count = CALLS / 10;
@@ -104,7 +99,7 @@ pub(crate) fn measure(bench: &mut Bench) {
             round.times(name, &times(runtime, CALLS, call));
         }));
     }
-    rounds(PART, ROUNDS, &mut bench.figures, &mut lanes);
+    warm_rounds(PART, ROUNDS, &mut bench.figures, &mut lanes);
     drop(lanes);
     derive(&mut bench.figures);
 }

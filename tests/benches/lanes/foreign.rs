@@ -1,14 +1,13 @@
 //! JavaScript and Python components, each call in a fresh instance: bare and the whole way (H).
 
 use super::bare::Bare;
-use super::bench::{Bench, FEW_ROUNDS, Lane, p50, rounds, times};
+use super::bench::{Bench, FEW_ROUNDS, Lane, p50, times, warm_rounds};
 use super::figures::{less, over};
 use super::guests::{Foreign, JS, PYTHON};
 use super::hosts::{Plan, call};
 
 const PART: &str = "foreign";
 const CALLS: usize = 200;
-const WARM: usize = 50;
 /// Counts its own calls: any answer but 1 would be another call's instance.
 pub(crate) const TOOL: &str = "next-number";
 
@@ -37,8 +36,6 @@ pub(crate) fn measure(bench: &mut Bench) {
         let whole_call = async |number: usize| {
             call(host, number, (tool, "{}"), |result| result.content == "1").await
         };
-        times(runtime, WARM, bare_call);
-        times(runtime, WARM, whole_call);
         lanes.push(Box::new(move |round| {
             let name = format!("H, {}, C′", foreign.language);
             round.times(&name, &times(runtime, CALLS, bare_call));
@@ -47,7 +44,7 @@ pub(crate) fn measure(bench: &mut Bench) {
             round.times(&whole(*foreign), &times(runtime, CALLS, whole_call));
         }));
     }
-    rounds(PART, FEW_ROUNDS, &mut bench.figures, &mut lanes);
+    warm_rounds(PART, FEW_ROUNDS, &mut bench.figures, &mut lanes);
     drop(lanes);
     for foreign in [JS, PYTHON] {
         let language = foreign.language;

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::bench::{Bench, Lane, ROUNDS, p50, rounds, times};
+use super::bench::{Bench, Lane, ROUNDS, p50, times, warm_rounds};
 use super::figures::over;
 use super::hosts::{Plan, nop};
 
@@ -76,7 +76,7 @@ pub(crate) fn measure(bench: &mut Bench) {
             round.times(&lane(*tools), &times(runtime, CALLS, call));
         }));
     }
-    rounds(PART, ROUNDS, &mut bench.figures, &mut lanes);
+    warm_rounds(PART, ROUNDS, &mut bench.figures, &mut lanes);
     drop(lanes);
     let [few, .., many] = TOOLS.map(|tools| p50(&lane(tools)));
     bench.figures.combine(PART, RATIO, "", (&many, &few), over);

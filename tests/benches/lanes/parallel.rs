@@ -6,7 +6,7 @@ use std::time::Instant;
 use tokio::runtime::Runtime;
 
 use super::bare::Bare;
-use super::bench::{Bench, FEW_ROUNDS, Lane, rounds, two_workers};
+use super::bench::{Bench, FEW_ROUNDS, Lane, two_workers, warm_rounds};
 use super::figures::over;
 use super::hosts::{Plan, nop};
 
@@ -77,7 +77,7 @@ pub(crate) fn measure(bench: &mut Bench) {
             round.add(name, "calls/s", rate(runtime, in_flight, calls));
         }));
     }
-    rounds(PART, FEW_ROUNDS, &mut bench.figures, &mut lanes);
+    warm_rounds(PART, FEW_ROUNDS, &mut bench.figures, &mut lanes);
     drop(lanes);
     for in_flight in IN_FLIGHT {
         let [whole, bare] = ["D", "C′"].map(|lane| format!("{lane}, {in_flight} in flight"));

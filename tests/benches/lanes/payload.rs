@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use wasmtime::component::Val;
 
 use super::bare::Bare;
-use super::bench::{Bench, Lane, ROUNDS, p50, rounds, times};
+use super::bench::{Bench, Lane, ROUNDS, p50, times, warm_rounds};
 use super::figures::over;
 use super::hosts::{Plan, call};
 
@@ -162,7 +162,7 @@ pub(crate) fn measure(bench: &mut Bench) {
             round.times(&format!("{}, D", payload.name), &times(runtime, CALLS, call));
         }));
     }
-    rounds(PART, ROUNDS, &mut bench.figures, &mut lanes);
+    warm_rounds(PART, ROUNDS, &mut bench.figures, &mut lanes);
     drop(lanes);
     for (name, whole) in names {
         for bare in BARE {

@@ -3,7 +3,7 @@
 //!
 //! Knows nothing of belljar. Lines in: `fresh N`, `reused N`. Lines out: N numbers of nanoseconds.
 
-use std::io::{BufRead as _, Write as _};
+use std::io::Write as _;
 use std::time::Instant;
 
 use extism::{CompiledPlugin, Error, Manifest, Plugin, PluginBuilder, Wasm};
