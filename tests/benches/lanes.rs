@@ -68,8 +68,11 @@ use self::bench::Bench;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What can be measured by its name, in the order of a whole run.
-const PARTS: [(&str, fn(&mut Bench)); 11] = [
+/// A part by its name.
+type Part = (&'static str, fn(&mut Bench));
+
+/// What can be measured, in the order of a whole run.
+const PARTS: [Part; 11] = [
     ("calls", calls::measure),
     ("payload", payload::measure),
     ("foreign", foreign::measure),

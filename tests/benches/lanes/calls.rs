@@ -117,7 +117,7 @@ fn derive(figures: &mut Figures) {
     let sandbox = "cost: sandbox over C′";
     figures.combine(PART, sandbox, "µs", (&p50(SANDBOX), &bare), less);
     figures.combine(PART, "cost: a watcher of events", "µs", (&p50(WATCHED.0), &joined), less);
-    let started = "cost: a host started by `app` over one joined by hand";
+    let started = "D − D joined by hand: p50";
     figures.combine(PART, started, "µs", (&whole, &joined), less);
     figures.combine(PART, "D / C′: p50", "", (&whole, &bare), over);
     figures.combine(PART, EVEN, "", (&p99(WHOLE), &whole), over);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use belljar::app::App;
+use belljar::config::Config;
 use belljar::contract::arguments::{
     ArgumentBounds, ArgumentCheck, ArgumentFailure, CheckedArguments, parse,
 };
@@ -61,7 +62,8 @@ impl Part {
         let store = Arc::new(SqliteStore::in_memory().expect("a store"));
         let settings = ApprovalSettings::default();
         let approvals = ApprovalQueue::new(store.clone(), bus.clone(), unix_ms, settings, None);
-        let policy = PolicySettings { enabled: on.gate, ..PolicySettings::default() };
+        // What holds where nobody configured anything is more than no rules at all.
+        let policy = PolicySettings { enabled: on.gate, ..Config::default().policy };
         let journal = on.audit.then(|| {
             std::fs::create_dir_all(folder).expect("a folder");
             let options = JournalOptions::default();
