@@ -55,17 +55,18 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Joins it; `folder` is where its audit log is.
+    /// Joins it; `folder` is where its audit log and its approvals are.
     pub(crate) fn new(app: &App, folder: &Path, on: On) -> Self {
         let bus = EventBus::new(unix_ms);
         let router = Arc::new(Router::new(Arc::clone(&app.tools), app.sandbox.clone()));
-        let store = Arc::new(SqliteStore::in_memory().expect("a store"));
+        std::fs::create_dir_all(folder).expect("a folder");
+        // In a file, as a host has it: the gate looks there for what was answered for good.
+        let store = Arc::new(SqliteStore::at(folder.join("approvals.sqlite")));
         let settings = ApprovalSettings::default();
         let approvals = ApprovalQueue::new(store.clone(), bus.clone(), unix_ms, settings, None);
         // What holds where nobody configured anything is more than no rules at all.
         let policy = PolicySettings { enabled: on.gate, ..Config::default().policy };
         let journal = on.audit.then(|| {
-            std::fs::create_dir_all(folder).expect("a folder");
             let options = JournalOptions::default();
             Journal::open(&folder.join("audit"), options, unix_ms).expect("an audit log").0
         });

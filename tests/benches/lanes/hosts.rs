@@ -12,6 +12,7 @@ use belljar::config::{Config, Sources, from_text};
 use belljar::contract::invocation::ToolInvocation;
 use belljar::contract::outcome::Outcome;
 use belljar::contract::result::ToolResult;
+use belljar::registry::CodeStore;
 
 use super::bench::{Bench, target};
 
@@ -60,18 +61,30 @@ impl Plan {
     pub(crate) fn start_in(mut self, state: &Path) -> App {
         self.config.audit.path = None;
         self.config.state = Some(state.to_owned());
-        let kept = target().join("benches");
-        std::fs::create_dir_all(&kept).expect("a folder");
         let setup = Setup {
             config: self.config,
             plugins: self.plugins,
             builtins: self.builtins,
-            code_folder: Some(kept.join("code")),
+            code_folder: Some(cache().join("belljar/code")),
+            code_key: Some(code_key()),
             compile_in: BELLJAR.map_or(CompileIn::ThisProcess, |it| CompileIn::Child(it.into())),
             ..Setup::default()
         };
         start(&setup).expect("a host")
     }
+}
+
+/// The cache folder that all hosts share, also those of other processes and of the next run: so that
+/// each component is compiled once.
+pub(crate) fn cache() -> PathBuf {
+    target().join("benches/cache")
+}
+
+/// The key of the code that is kept there; made where it isn't there.
+pub(crate) fn code_key() -> PathBuf {
+    let key = target().join("benches/code.key");
+    CodeStore::open(&cache().join("belljar/code"), &key).expect("a store of code");
+    key
 }
 
 /// A configuration with these keys of `[sandbox]`; the reason where this build doesn't know them.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::bench::{Bench, FEW_ROUNDS, Lane, rounds};
 use super::guests::{JS, PYTHON};
 use super::hosts::{BELLJAR, NO_BELLJAR};
-use super::starting::belljar;
+use super::starting::{belljar, home};
 
 const PART: &str = "serving";
 /// Rust plugins, by names that don't look alike.
@@ -46,8 +46,8 @@ fn configure(bench: &Bench, file: &Path) {
 }
 
 /// Starts it, asks for all tools at once, and reads until they are there.
-fn listed(program: &str, folder: &Path, file: &Path) -> (Duration, usize) {
-    let mut command = belljar(program, folder);
+fn listed(program: &str, home: &Path, file: &Path) -> (Duration, usize) {
+    let mut command = belljar(program, home);
     command.args(["serve", "--stdio", "--config"]).arg(file);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let began = Instant::now();
@@ -80,17 +80,16 @@ pub(crate) fn measure(bench: &mut Bench) {
     let Some(program) = BELLJAR.filter(|_| cfg!(feature = "mcp")) else {
         return bench.figures.miss(LISTED, NO_BELLJAR);
     };
-    let folder = bench.folder("serving");
-    std::fs::create_dir(&folder).expect("a folder");
-    let file = folder.join("belljar.toml");
+    let home = home(bench, "serving");
+    let file = home.join("belljar.toml");
     configure(bench, &file);
     // Compiles what isn't kept yet, which `serve` would leave for later.
-    let mut warm = belljar(program, &folder);
+    let mut warm = belljar(program, &home);
     warm.arg("tools").arg("--config").arg(&file).stdout(Stdio::null());
     assert!(warm.status().expect("belljar starts").success(), "{warm:?}");
     let least = NAMES.len() * RUST_TOOLS + 2 * FOREIGN_TOOLS;
     let mut lanes: Vec<Lane<'_>> = vec![Box::new(|round| {
-        let (took, tools) = listed(program, &folder, &file);
+        let (took, tools) = listed(program, &home, &file);
         assert!(tools > least, "{tools} tools, expected more than {least}");
         round.add(LISTED, "ms", took.as_secs_f64() * 1e3);
     })];
