@@ -53,9 +53,18 @@ conformance: wasm-toolchain clients ## Run the MCP conformance suite against bel
 	$(cargo) build $(all) --bin belljar
 	@tests/clients/conformance/run
 
+# A workspace of its own, so that its wasmtime stays out of the host's lock file.
+.PHONY: bench-extism
+bench-extism: ## Build the peer that the benchmarks call, into target/extism
+	$(cargo) build --release --locked --manifest-path tests/benches/extism/Cargo.toml \
+		--target-dir "$${CARGO_TARGET_DIR:-target}/extism"
+
+# `lanes` last: it ends with one line for each goal.
 .PHONY: bench
-bench: wasm-toolchain ## Measure what a call and a batch cost
-	$(cargo) bench --locked --package belljar --bench calls --bench engine --bench frontends
+bench: wasm-toolchain bench-extism ## Measure everything, and write docs/benchmarks.md
+	@tests/guests/foreign-toolchains
+	$(cargo) bench --locked --package belljar --bench engine --bench frontends
+	BELLJAR_WRITE_DOCS=1 $(cargo) bench --locked --package belljar --bench lanes
 
 .PHONY: instructions
 instructions: ## Count the instructions of a call, and compare with what is expected

@@ -39,6 +39,12 @@ struct Known {
     set: Arc<RememberedSet>,
 }
 
+impl Last {
+    fn is_fresh(&self, max_age: Duration) -> bool {
+        self.revision.is_some_and(|(at, _)| at.elapsed() < max_age)
+    }
+}
+
 impl ApprovalQueue {
     /// What is remembered, as of at most 50 ms ago. Cheap enough for every call.
     ///
@@ -58,7 +64,10 @@ impl ApprovalQueue {
     /// What is remembered, where nothing has been written since it was read.
     pub(super) fn still_remembered(&self) -> Result<Option<Arc<RememberedSet>>, StorageError> {
         let mut last = self.last();
-        if last.remembered.is_none() || !self.0.store.looks_at_once() {
+        // What was looked up just now is known without the store, which may have to ask the disk.
+        let is_known = last.remembered.is_some();
+        let at_once = last.is_fresh(REMEMBERED_MAX_AGE) || self.0.store.looks_at_once();
+        if !is_known || !at_once {
             return Ok(None);
         }
         let revision = self.look(&mut last, REMEMBERED_MAX_AGE)?;
