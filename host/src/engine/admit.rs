@@ -51,9 +51,11 @@ pub(super) async fn admit(
         Decision::Ask(ask) => Err(ask),
     };
     // Before anybody is asked: what has run needs no approval to be told again.
-    let told = known(shared, call, &prepared);
-    if let Some(result) = in_time(open, &prepared.limits, within, told).await? {
-        return Ok(Admission::Ended(result));
+    if call.idempotency_key.is_some() {
+        let told = known(shared, call, &prepared);
+        if let Some(result) = in_time(open, &prepared.limits, within, told).await? {
+            return Ok(Admission::Ended(result));
+        }
     }
     match ask {
         Ok(mark) => {

@@ -275,20 +275,19 @@ async fn steps(
         return Err(Refused::new(Outcome::Cancelled, "cancelled before it started"));
     }
     let tool = look_up(shared, call)?;
-    open.tool = Some(tool.descriptor.id.clone());
+    open.tool = Some(Arc::clone(&tool.descriptor));
     let prepared = checked(shared, within, open, tool).await?;
     let hash = prepared.arguments.hash();
     open.arguments = Some(Arc::clone(&prepared.arguments));
-    let (tool, now) = (&prepared.tool.descriptor.id, Instant::now());
-    if let Some(why) = shared.breaker.refuses(call, tool, hash, now) {
+    let tool = Arc::clone(&prepared.tool.descriptor);
+    if let Some(why) = shared.breaker.refuses(call, &tool.id, hash, Instant::now) {
         return Err(Refused::new(Outcome::Denied, why));
     }
     match admit(shared, within, open, prepared).await? {
         Admission::Run(admitted) => {
-            let tool = admitted.prepared.tool.descriptor.id.clone();
             open.arguments = Some(Arc::clone(&admitted.prepared.arguments));
             let result = execute(shared, within, open, *admitted).await?;
-            shared.breaker.note(call, &tool, hash, result.outcome, Instant::now());
+            shared.breaker.note(call, &tool.id, hash, result.outcome, Instant::now);
             Ok(result)
         }
         Admission::Ended(result) => {
@@ -306,17 +305,17 @@ async fn checked(
     open: &OpenCall,
     tool: FoundTool,
 ) -> Result<Prepared, Refused> {
-    let (call, id) = (within.call, tool.descriptor.id.clone());
+    let (call, descriptor) = (within.call, Arc::clone(&tool.descriptor));
     let refused = match prepare(shared, tool, within, open, &call.arguments_json).await {
         Ok(prepared) => return Ok(prepared),
         Err(refused) => refused,
     };
     if refused.outcome == Outcome::InvalidArguments {
-        let (hash, now) = (Digest::of(call.arguments_json.as_bytes()), Instant::now());
-        if let Some(why) = shared.breaker.refuses(call, &id, hash, now) {
+        let (hash, id) = (Digest::of(call.arguments_json.as_bytes()), &descriptor.id);
+        if let Some(why) = shared.breaker.refuses(call, id, hash, Instant::now) {
             return Err(Refused::new(Outcome::Denied, why));
         }
-        shared.breaker.note(call, &id, hash, refused.outcome, now);
+        shared.breaker.note(call, id, hash, refused.outcome, Instant::now);
     }
     Err(refused)
 }

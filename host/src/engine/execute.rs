@@ -68,11 +68,13 @@ pub(super) async fn execute(
         in_time(open, &prepared.limits, within, record::synced(entry)).await?;
     }
     // After the record, so that whoever recovers from a crash knows of every key that is held.
-    let claimed = claim(shared, call, &prepared, came);
-    match in_time(open, &prepared.limits, within, claimed).await? {
-        Repeat::Keyless => {}
-        Repeat::First(claimed) => open.claimed = Some(claimed),
-        Repeat::Known(result) => return Ok(*result),
+    if call.idempotency_key.is_some() {
+        let claimed = claim(shared, call, &prepared, came);
+        match in_time(open, &prepared.limits, within, claimed).await? {
+            Repeat::Keyless => {}
+            Repeat::First(claimed) => open.claimed = Some(claimed),
+            Repeat::Known(result) => return Ok(*result),
+        }
     }
     let mut result = attempts(shared, within, open, &prepared).await;
     result.approval = Some(mark);
@@ -120,13 +122,14 @@ async fn attempts(
             limits: &prepared.limits,
             text_rule: TextRule::On,
             attempts: number,
-            duration_ms: Some(open.duration_ms()),
+            // Known when the call ends.
+            duration_ms: None,
         };
         let mut result = settle(&settling, end);
         // What an earlier attempt may have done isn't undone by a later one that never ran.
         executed = executed.max(result.executed);
         result.executed = executed;
-        let Next::Again(delay) = shared.retries.next(&result, tool, number, Instant::now(), due)
+        let Next::Again(delay) = shared.retries.next(&result, tool, number, Instant::now, due)
         else {
             return result;
         };
