@@ -62,7 +62,8 @@ pub(super) async fn admit(
             let (asked, came) = (mark.by == ApprovedBy::Person, prepared.arguments.hash());
             Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked, came, answer: None })))
         }
-        Err(ask) => ask_a_person(shared, within, open, prepared, ask).await,
+        // Large and seldom: within the call's own future, every call would have room for it.
+        Err(ask) => Box::pin(ask_a_person(shared, within, open, prepared, ask)).await,
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) struct OpenCall {
     pub(super) slot: Slot,
     open: bool,
     /// Its result, while that is being kept.
-    ended: Option<ToolResult>,
+    ended: Option<Box<ToolResult>>,
 }
 
 impl OpenCall {
@@ -89,19 +89,18 @@ impl OpenCall {
 
     /// Ends the call with its result. A result under an idempotency key is kept before anybody has
     /// it.
-    pub(super) async fn finish(mut self, mut result: ToolResult) -> ToolResult {
+    pub(super) async fn finish(&mut self, result: &mut ToolResult) {
         result.attempts = self.attempts;
         result.duration_ms = Some(self.duration_ms());
         if let Some(claimed) = self.claimed.take() {
-            let (claimed, kept) = (claimed.of_ended(&result), result.clone());
-            self.ended = Some(result.clone());
+            let (claimed, kept) = (claimed.of_ended(result), result.clone());
+            self.ended = Some(Box::new(result.clone()));
             if let Err(error) = blocking(move || claimed.settle(&kept)).await {
                 tracing::error!(call = %self.call_id, "its idempotency key is lost: {error}");
             }
         }
         self.open = false;
-        self.tell(&result);
-        result
+        self.tell(result);
     }
 
     fn tell(&mut self, result: &ToolResult) {
