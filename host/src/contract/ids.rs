@@ -1,9 +1,11 @@
 //! Identifiers, each checked once where it is made.
 //!
-//! Nothing here looks anything up; a valid id may name a tool that doesn't exist.
+//! Nothing here looks anything up; a valid id may name a tool that doesn't exist. Names and ids of
+//! calls are shared by their clones, for each call makes many.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +59,7 @@ macro_rules! name_type {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// The name as text.
@@ -70,7 +72,7 @@ macro_rules! name_type {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
                 if is_name(text) {
-                    Ok(Self(text.to_owned()))
+                    Ok(Self(text.into()))
                 } else {
                     Err(IdError::Name(shown(text)))
                 }
@@ -86,7 +88,7 @@ macro_rules! name_type {
 
         impl From<$name> for String {
             fn from(name: $name) -> String {
-                name.0
+                name.as_str().to_owned()
             }
         }
 
@@ -147,7 +149,7 @@ impl fmt::Display for ToolId {
 /// Names one call; results carry it back.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct CallId(String);
+pub struct CallId(Arc<str>);
 
 impl CallId {
     /// The id as text.
@@ -161,7 +163,7 @@ impl FromStr for CallId {
     fn from_str(text: &str) -> Result<Self, IdError> {
         let printable = text.bytes().all(|byte| byte.is_ascii_graphic());
         if printable && !text.is_empty() && text.len() <= CALL_ID_MAX_LEN {
-            Ok(Self(text.to_owned()))
+            Ok(Self(text.into()))
         } else {
             Err(IdError::CallId(shown(text)))
         }
@@ -177,7 +179,7 @@ impl TryFrom<String> for CallId {
 
 impl From<CallId> for String {
     fn from(id: CallId) -> String {
-        id.0
+        id.as_str().to_owned()
     }
 }
 

@@ -51,16 +51,19 @@ pub(super) async fn admit(
         Decision::Ask(ask) => Err(ask),
     };
     // Before anybody is asked: what has run needs no approval to be told again.
-    let told = known(shared, call, &prepared);
-    if let Some(result) = in_time(open, &prepared.limits, within, told).await? {
-        return Ok(Admission::Ended(result));
+    if call.idempotency_key.is_some() {
+        let told = known(shared, call, &prepared);
+        if let Some(result) = in_time(open, &prepared.limits, within, told).await? {
+            return Ok(Admission::Ended(result));
+        }
     }
     match ask {
         Ok(mark) => {
             let (asked, came) = (mark.by == ApprovedBy::Person, prepared.arguments.hash());
             Ok(Admission::Run(Box::new(Admitted { prepared, mark, asked, came, answer: None })))
         }
-        Err(ask) => ask_a_person(shared, within, open, prepared, ask).await,
+        // Large and seldom: within the call's own future, every call would have room for it.
+        Err(ask) => Box::pin(ask_a_person(shared, within, open, prepared, ask)).await,
     }
 }
 

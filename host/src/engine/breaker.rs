@@ -1,7 +1,7 @@
 //! Refuses a call that has just failed the same way many times in a row (T15).
 //!
 //! A model that repeats itself is told to change something instead of being let run on. Reads no
-//! clock: the time is handed in.
+//! clock: the time is handed in, as what tells it, for it is seldom asked.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -67,16 +67,17 @@ impl FailureBreaker {
         call: &ToolInvocation,
         tool: &ToolId,
         arguments: Digest,
-        now: Instant,
+        now: impl FnOnce() -> Instant,
     ) -> Option<String> {
-        if self.after == 0 {
+        if self.after == 0 || self.streaks().by_caller.is_empty() {
             return None;
         }
         let key = self.key(call, tool);
         let streaks = self.streaks();
         let streak = streaks.by_caller.get(&key).filter(|it| it.arguments == arguments)?;
         let oldest = *streak.times.front().filter(|_| streak.times.len() >= self.after)?;
-        let free = (oldest + self.window).checked_duration_since(now).filter(|it| !it.is_zero())?;
+        let free =
+            (oldest + self.window).checked_duration_since(now()).filter(|it| !it.is_zero())?;
         Some(format!(
             "this call failed {} times in a row as {}, each time with these arguments, so it isn't \
              run again; change the arguments, use another tool, or wait {} s (the setting is \
@@ -96,21 +97,23 @@ impl FailureBreaker {
         tool: &ToolId,
         arguments: Digest,
         outcome: Outcome,
-        now: Instant,
+        now: impl FnOnce() -> Instant,
     ) {
         if self.after == 0 {
             return;
         }
-        let key = self.key(call, tool);
+        let key = || self.key(call, tool);
         match outcome {
-            Outcome::Success => drop(self.streaks().forget(key)),
+            // Mostly nothing has failed, and there is nothing to forget.
+            Outcome::Success if self.streaks().by_caller.is_empty() => {}
+            Outcome::Success => drop(self.streaks().forget(key())),
             Outcome::InvalidArguments
             | Outcome::ToolError
             | Outcome::OutOfFuel
             | Outcome::OutOfMemory
             | Outcome::OutputTooLarge
             | Outcome::Crashed => {
-                self.streaks().count(key, arguments, outcome, now, self.after);
+                self.streaks().count(key(), arguments, outcome, now(), self.after);
             }
             Outcome::NotFound
             | Outcome::NotAllowed

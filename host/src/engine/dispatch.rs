@@ -4,6 +4,7 @@
 
 use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -158,13 +159,17 @@ impl Engine {
             argument_bytes: call.arguments_json.len() as u64,
         });
         let within = Within { call: &call, cancel: &cancel };
-        let steps = AssertUnwindSafe(steps(shared, &within, &mut open)).catch_unwind().await;
-        let result = match steps {
-            Ok(Ok(result)) => result,
+        let ended = {
+            // Large, so it stays where it is made.
+            let steps = pin!(steps(shared, &within, &mut open));
+            AssertUnwindSafe(steps).catch_unwind().await
+        };
+        let mut result = match ended {
+            Ok(Ok(result)) => *result,
             Ok(Err(refused)) => refused.into_result(call.call_id.clone()),
             Err(panic) => panicked(&call, panic.as_ref(), open.attempts),
         };
-        let result = open.finish(result).await;
+        open.finish(&mut result).await;
         if !result.attachments.is_empty() {
             shared.kept.keep(&call.context(), &result, (shared.clock)());
         }
@@ -207,7 +212,7 @@ impl Engine {
         let asked: Vec<_> = calls.iter().map(without_arguments).collect();
         let results = self.run_planned(self.planned(calls), cancel, on_result).await;
         let mut told = Vec::with_capacity(results.len());
-        for (call, result) in asked.iter().zip(results) {
+        for (call, mut result) in asked.iter().zip(results) {
             // What never came to a call of its own (it shares another's answer, or the batch was
             // cancelled before it) is recorded and told like any other that didn't run.
             told.push(match result.duration_ms {
@@ -216,7 +221,8 @@ impl Engine {
                     let mut open = OpenCall::new(&self.0, call, Slot::alone());
                     // The mark says whose answer it shares; what never began has none.
                     open.answered = result.approval.is_some();
-                    open.finish(result).await
+                    open.finish(&mut result).await;
+                    result
                 }
             });
         }
@@ -269,31 +275,30 @@ async fn steps(
     shared: &Shared,
     within: &Within<'_>,
     open: &mut OpenCall,
-) -> Result<ToolResult, Refused> {
+) -> Result<Box<ToolResult>, Refused> {
     let call = within.call;
     if within.cancel.is_cancelled() {
         return Err(Refused::new(Outcome::Cancelled, "cancelled before it started"));
     }
     let tool = look_up(shared, call)?;
-    open.tool = Some(tool.descriptor.id.clone());
+    open.tool = Some(Arc::clone(&tool.descriptor));
     let prepared = checked(shared, within, open, tool).await?;
     let hash = prepared.arguments.hash();
     open.arguments = Some(Arc::clone(&prepared.arguments));
-    let (tool, now) = (&prepared.tool.descriptor.id, Instant::now());
-    if let Some(why) = shared.breaker.refuses(call, tool, hash, now) {
+    let tool = Arc::clone(&prepared.tool.descriptor);
+    if let Some(why) = shared.breaker.refuses(call, &tool.id, hash, Instant::now) {
         return Err(Refused::new(Outcome::Denied, why));
     }
     match admit(shared, within, open, prepared).await? {
         Admission::Run(admitted) => {
-            let tool = admitted.prepared.tool.descriptor.id.clone();
             open.arguments = Some(Arc::clone(&admitted.prepared.arguments));
-            let result = execute(shared, within, open, *admitted).await?;
-            shared.breaker.note(call, &tool, hash, result.outcome, Instant::now());
+            let result = execute(shared, within, open, admitted).await?;
+            shared.breaker.note(call, &tool.id, hash, result.outcome, Instant::now);
             Ok(result)
         }
         Admission::Ended(result) => {
             open.answered = true;
-            Ok(*result)
+            Ok(result)
         }
     }
 }
@@ -306,17 +311,17 @@ async fn checked(
     open: &OpenCall,
     tool: FoundTool,
 ) -> Result<Prepared, Refused> {
-    let (call, id) = (within.call, tool.descriptor.id.clone());
+    let (call, descriptor) = (within.call, Arc::clone(&tool.descriptor));
     let refused = match prepare(shared, tool, within, open, &call.arguments_json).await {
         Ok(prepared) => return Ok(prepared),
         Err(refused) => refused,
     };
     if refused.outcome == Outcome::InvalidArguments {
-        let (hash, now) = (Digest::of(call.arguments_json.as_bytes()), Instant::now());
-        if let Some(why) = shared.breaker.refuses(call, &id, hash, now) {
+        let (hash, id) = (Digest::of(call.arguments_json.as_bytes()), &descriptor.id);
+        if let Some(why) = shared.breaker.refuses(call, id, hash, Instant::now) {
             return Err(Refused::new(Outcome::Denied, why));
         }
-        shared.breaker.note(call, &id, hash, refused.outcome, now);
+        shared.breaker.note(call, id, hash, refused.outcome, Instant::now);
     }
     Err(refused)
 }

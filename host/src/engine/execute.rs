@@ -42,9 +42,9 @@ pub(super) async fn execute(
     shared: &Shared,
     within: &Within<'_>,
     open: &mut OpenCall,
-    admitted: Admitted,
-) -> Result<ToolResult, Refused> {
-    let Admitted { mut prepared, mark, asked, came, answer } = admitted;
+    admitted: Box<Admitted>,
+) -> Result<Box<ToolResult>, Refused> {
+    let Admitted { mut prepared, mark, asked, came, answer } = *admitted;
     let _held = hold_locks(shared, &prepared, within, open).await?;
     open.caller.permission_level = still_admitted(shared, within.call, &prepared, asked).await?;
     // Only now: an answer is good for one call, and this one may have waited in vain.
@@ -68,11 +68,13 @@ pub(super) async fn execute(
         in_time(open, &prepared.limits, within, record::synced(entry)).await?;
     }
     // After the record, so that whoever recovers from a crash knows of every key that is held.
-    let claimed = claim(shared, call, &prepared, came);
-    match in_time(open, &prepared.limits, within, claimed).await? {
-        Repeat::Keyless => {}
-        Repeat::First(claimed) => open.claimed = Some(claimed),
-        Repeat::Known(result) => return Ok(*result),
+    if call.idempotency_key.is_some() {
+        let claimed = claim(shared, call, &prepared, came);
+        match in_time(open, &prepared.limits, within, claimed).await? {
+            Repeat::Keyless => {}
+            Repeat::First(claimed) => open.claimed = Some(claimed),
+            Repeat::Known(result) => return Ok(result),
+        }
     }
     let mut result = attempts(shared, within, open, &prepared).await;
     result.approval = Some(mark);
@@ -100,7 +102,7 @@ async fn attempts(
     within: &Within<'_>,
     open: &mut OpenCall,
     prepared: &Prepared,
-) -> ToolResult {
+) -> Box<ToolResult> {
     let Within { call, cancel, .. } = *within;
     let mut executed = Executed::No;
     let tool = &prepared.tool.descriptor;
@@ -120,13 +122,14 @@ async fn attempts(
             limits: &prepared.limits,
             text_rule: TextRule::On,
             attempts: number,
-            duration_ms: Some(open.duration_ms()),
+            // Known when the call ends.
+            duration_ms: None,
         };
-        let mut result = settle(&settling, end);
+        let mut result = Box::new(settle(&settling, end));
         // What an earlier attempt may have done isn't undone by a later one that never ran.
         executed = executed.max(result.executed);
         result.executed = executed;
-        let Next::Again(delay) = shared.retries.next(&result, tool, number, Instant::now(), due)
+        let Next::Again(delay) = shared.retries.next(&result, tool, number, Instant::now, due)
         else {
             return result;
         };

@@ -76,12 +76,13 @@ pub(super) async fn claim(
 }
 
 fn key_of(call: &ToolInvocation, prepared: &Prepared) -> Option<ResultKey> {
+    let key_hash = key_hash(call, &prepared.grants)?;
     let tool = &prepared.tool.descriptor;
     Some(ResultKey {
         caller: call.caller.clone(),
         tool: tool.id.clone(),
         plugin_digest: tool.plugin.digest,
-        key_hash: key_hash(call, &prepared.grants)?,
+        key_hash,
     })
 }
 

@@ -10,7 +10,8 @@ use super::dispatch::Shared;
 use super::repeat::{Claimed, blocking};
 use crate::contract::approval::CallerContext;
 use crate::contract::arguments::CheckedArguments;
-use crate::contract::ids::{CallId, Digest, ToolId};
+use crate::contract::descriptor::ToolDescriptor;
+use crate::contract::ids::{CallId, Digest};
 use crate::contract::invocation::ToolInvocation;
 use crate::contract::limits::{LimitKind, Limits};
 use crate::contract::outcome::Outcome;
@@ -27,7 +28,7 @@ pub(super) struct OpenCall {
     started: Instant,
     /// How long a person was awaited, which isn't the call's own time.
     pub(super) waited: Duration,
-    pub(super) tool: Option<ToolId>,
+    pub(super) tool: Option<Arc<ToolDescriptor>>,
     pub(super) arguments: Option<Arc<CheckedArguments>>,
     pub(super) attempts: u32,
     /// The record of its start.
@@ -43,7 +44,7 @@ pub(super) struct OpenCall {
     pub(super) slot: Slot,
     open: bool,
     /// Its result, while that is being kept.
-    ended: Option<ToolResult>,
+    ended: Option<Box<ToolResult>>,
 }
 
 impl OpenCall {
@@ -88,19 +89,18 @@ impl OpenCall {
 
     /// Ends the call with its result. A result under an idempotency key is kept before anybody has
     /// it.
-    pub(super) async fn finish(mut self, mut result: ToolResult) -> ToolResult {
+    pub(super) async fn finish(&mut self, result: &mut ToolResult) {
         result.attempts = self.attempts;
         result.duration_ms = Some(self.duration_ms());
         if let Some(claimed) = self.claimed.take() {
-            let (claimed, kept) = (claimed.of_ended(&result), result.clone());
-            self.ended = Some(result.clone());
+            let (claimed, kept) = (claimed.of_ended(result), result.clone());
+            self.ended = Some(Box::new(result.clone()));
             if let Err(error) = blocking(move || claimed.settle(&kept)).await {
                 tracing::error!(call = %self.call_id, "its idempotency key is lost: {error}");
             }
         }
         self.open = false;
-        self.tell(&result);
-        result
+        self.tell(result);
     }
 
     fn tell(&mut self, result: &ToolResult) {
@@ -130,7 +130,7 @@ impl OpenCall {
         let not_run = CallNotRun {
             call_id: &self.call_id,
             tool_name: &self.tool_name,
-            tool: self.tool.as_ref(),
+            tool: self.tool.as_ref().map(|tool| &tool.id),
             arguments_hash: hash.as_ref(),
             caller: &self.caller,
             outcome: result.outcome,
@@ -151,7 +151,7 @@ impl OpenCall {
             let dropped = self.sink.dropped();
             EventKind::ToolCallInvoke(Box::new(CallReport {
                 tool_name: self.tool_name.clone(),
-                tool: self.tool.clone(),
+                tool: self.tool.as_ref().map(|tool| tool.id.clone()),
                 status: result.status,
                 outcome: result.outcome,
                 executed: result.executed,

@@ -74,6 +74,9 @@ impl Redactor {
     /// The text without secrets. Where several overlap, all of their bytes go, under the name of
     /// the longest.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.forms.is_empty() {
+            return Cow::Borrowed(text);
+        }
         let spans = self.spans(text);
         if spans.is_empty() {
             return Cow::Borrowed(text);

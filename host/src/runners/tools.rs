@@ -35,7 +35,7 @@ impl std::fmt::Debug for OutsideTools {
 #[derive(Clone)]
 pub(super) enum Place {
     /// The sandbox.
-    Sandbox(LoadedTool),
+    Sandbox(Arc<LoadedTool>),
     /// The runner of its source.
     Outside(Arc<dyn ToolRunner>),
 }
@@ -59,6 +59,7 @@ struct Now {
     list: Arc<[FoundTool]>,
     places: Vec<Place>,
     by_name: HashMap<String, usize>,
+    by_id: HashMap<ToolId, usize>,
 }
 
 impl std::fmt::Debug for Now {
@@ -207,7 +208,7 @@ impl Tools {
     /// Who runs the tool of exactly this id.
     pub(super) fn place(&self, id: &ToolId) -> Option<Place> {
         let now = self.now.load();
-        now.by_name.get(&id.to_string()).and_then(|index| now.places.get(*index)).cloned()
+        now.by_id.get(id).and_then(|index| now.places.get(*index)).cloned()
     }
 }
 
@@ -277,7 +278,7 @@ impl Now {
                 grants: tool.grants.clone(),
                 owner: None,
             };
-            (found, Place::Sandbox(tool.clone()))
+            (found, Place::Sandbox(Arc::new(tool.clone())))
         });
         let outside = outside.values().flat_map(|source| {
             let place = || Place::Outside(Arc::clone(&source.runner));
@@ -286,12 +287,14 @@ impl Now {
         let mut all: Vec<_> = loaded.chain(outside).collect();
         all.sort_by_cached_key(|(tool, _)| tool.descriptor.id.to_string());
         let mut by_name = HashMap::with_capacity(2 * all.len());
+        let mut by_id = HashMap::with_capacity(all.len());
         for (index, (tool, _)) in all.iter().enumerate() {
+            by_id.insert(tool.descriptor.id.clone(), index);
             by_name.insert(tool.descriptor.id.to_string(), index);
             by_name.insert(tool.descriptor.wire_name.clone(), index);
         }
         let (list, places): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        Self { list: list.into(), places, by_name }
+        Self { list: list.into(), places, by_name, by_id }
     }
 }
 

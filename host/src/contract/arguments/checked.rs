@@ -2,11 +2,16 @@
 //!
 //! Checks nothing itself: whoever makes one vouches for the value.
 
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::canonical;
 use crate::contract::ids::Digest;
+
+/// No arguments, as canonical JSON.
+const EMPTY: &str = "{}";
 
 /// What gate, prompt, audit and plugin all see. The three parts can't disagree: text and hash are
 /// made from the value, also where one is read from JSON (as the plain arguments object).
@@ -21,6 +26,11 @@ pub struct CheckedArguments {
 impl CheckedArguments {
     /// Takes arguments that have been checked.
     pub fn new(value: Map<String, Value>) -> Self {
+        // Many tools take none, and these are hashed once.
+        static NONE: LazyLock<Digest> = LazyLock::new(|| Digest::of(EMPTY.as_bytes()));
+        if value.is_empty() {
+            return Self { value, canonical: EMPTY.to_owned(), hash: *NONE };
+        }
         let canonical = canonical::object_to_string(&value);
         let hash = Digest::of(canonical.as_bytes());
         Self { value, canonical, hash }

@@ -25,13 +25,13 @@ impl Caller {
     fn ends(&self, times: usize, arguments: &str, outcome: Outcome) {
         for _ in 0..times {
             let arguments = Digest::of(arguments.as_bytes());
-            self.breaker.note(&self.call, &self.tool, arguments, outcome, self.now);
+            self.breaker.note(&self.call, &self.tool, arguments, outcome, || self.now);
         }
     }
 
     fn refused(&self, arguments: &str) -> Option<String> {
         let arguments = Digest::of(arguments.as_bytes());
-        self.breaker.refuses(&self.call, &self.tool, arguments, self.now)
+        self.breaker.refuses(&self.call, &self.tool, arguments, || self.now)
     }
 }
 
@@ -113,7 +113,7 @@ fn t15_callers_and_tools_do_not_feel_each_others_failures() {
     others[4].workspace = Some("x".to_owned());
     let digest = Digest::of(b"a");
     for call in &others {
-        assert_eq!(caller.breaker.refuses(call, &caller.tool, digest, caller.now), None);
+        assert_eq!(caller.breaker.refuses(call, &caller.tool, digest, || caller.now), None);
     }
     caller.tool = "web.type".parse().unwrap();
     assert_eq!(caller.refused("a"), None);

@@ -59,7 +59,7 @@ impl Retries {
         result: &ToolResult,
         tool: &ToolDescriptor,
         attempts: u32,
-        now: Instant,
+        now: impl FnOnce() -> Instant,
         deadline: Instant,
     ) -> Next {
         if let Err(stop) = may_repeat(result, tool, self.retries) {
@@ -69,7 +69,7 @@ impl Retries {
             return Next::Stop(Stop::AttemptsUsed(attempts));
         }
         let pause = pause_before(attempts, self.delay, self.randomness.next());
-        if deadline.saturating_duration_since(now) <= pause {
+        if deadline.saturating_duration_since(now()) <= pause {
             return Next::Stop(Stop::Deadline);
         }
         if !self.host.spend() {

@@ -21,7 +21,7 @@ fn attempts(retries: &Retries, tool: &ToolDescriptor, result: &ToolResult) -> (u
     let deadline = now + LONG;
     retries.call_begins();
     for attempt in 1.. {
-        match retries.next(result, tool, attempt, now, deadline) {
+        match retries.next(result, tool, attempt, || now, deadline) {
             Next::Again(pause) => now += pause,
             Next::Stop(stop) => return (attempt, stop),
         }
@@ -73,14 +73,14 @@ fn no_retry_begins_at_or_after_the_calls_deadline() {
     let (retries, now) = (retries(Some(10)), Instant::now());
     let next = |left: u64, attempts| {
         let deadline = now + Duration::from_millis(left);
-        retries.next(&ended(Outcome::TimedOut), &tool, attempts, now, deadline)
+        retries.next(&ended(Outcome::TimedOut), &tool, attempts, || now, deadline)
     };
     // The pause is 375 to 625 ms, and then twice as long.
     assert_eq!(next(375, 1), Next::Stop(Stop::Deadline));
     assert!(matches!(next(626, 1), Next::Again(_)));
     assert_eq!(next(750, 2), Next::Stop(Stop::Deadline));
     assert!(matches!(next(1_251, 2), Next::Again(_)));
-    let past = retries.next(&ended(Outcome::TimedOut), &tool, 1, now + LONG, now);
+    let past = retries.next(&ended(Outcome::TimedOut), &tool, 1, || now + LONG, now);
     assert_eq!(past, Next::Stop(Stop::Deadline));
 }
 

@@ -16,6 +16,7 @@ use super::{
 use crate::contract::approval::{Approver, CallerContext, RememberScope};
 use crate::contract::arguments::canonical;
 use crate::contract::outcome::{Executed, Outcome};
+use crate::contract::result::Usage;
 use crate::events::redact::Redactor;
 
 /// Writes records at one time, without the declared secrets.
@@ -95,7 +96,7 @@ impl Writing<'_> {
         }
         line.number("attempts", u64::from(call.attempts))?;
         if let Some(usage) = call.usage {
-            line.value("usage", usage)?;
+            used(&mut line, usage)?;
         }
         if let Some(duration) = call.duration_ms {
             line.number("durationMs", duration)?;
@@ -279,6 +280,21 @@ fn caller(line: &mut Object<'_>, context: &CallerContext) -> Result<()> {
     }
     caller.value("permissionLevel", &context.permission_level)?;
     caller.end();
+    Ok(())
+}
+
+fn used(line: &mut Object<'_>, usage: &Usage) -> Result<()> {
+    let Usage { fuel, peak_memory_bytes, wall_ms, host_wait_ms, bytes_in, bytes_out } = *usage;
+    let mut used = line.object("usage");
+    if let Some(fuel) = fuel {
+        used.number("fuel", fuel)?;
+    }
+    used.number("peakMemoryBytes", peak_memory_bytes)?;
+    used.number("wallMs", wall_ms)?;
+    used.number("hostWaitMs", host_wait_ms)?;
+    used.number("bytesIn", bytes_in)?;
+    used.number("bytesOut", bytes_out)?;
+    used.end();
     Ok(())
 }
 

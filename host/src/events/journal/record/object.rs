@@ -25,11 +25,8 @@ impl<'b> Object<'b> {
     }
 
     fn name(&mut self, name: &str) {
-        if !self.is_empty {
-            self.buffer.push(b',');
-        }
+        self.buffer.extend_from_slice(if self.is_empty { b"\"" } else { b",\"" });
         self.is_empty = false;
-        self.buffer.push(b'"');
         self.buffer.extend_from_slice(name.as_bytes());
         self.buffer.extend_from_slice(b"\":");
     }
