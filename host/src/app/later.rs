@@ -74,8 +74,6 @@ impl Later {
             return Err(format!("it was taken for `{}` and is `{found}`; start anew", later.name));
         }
         let told = loaded(&plugin);
-        // By then others find it as loaded, or as refused.
-        self.tools.no_longer_expect(&later.name);
         self.tools.put_plugin(plugin).map_err(|error| error.to_string())?;
         self.bus.publish(None, || told);
         Ok(())

@@ -1,9 +1,23 @@
 //! Plugins that are compiled while a host serves: what is answered meanwhile, and what is told after.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
 use super::super::{App, PluginSource, Setup, start};
+use crate::config::{Sources, from_text};
+use crate::contract::arguments::{ArgumentCheck, ArgumentFailure};
+use crate::contract::attempt::{Attempt, AttemptEnd, End, RunnerRefusal};
+use crate::contract::descriptor::example;
+use crate::contract::effects::Effect;
+use crate::contract::grants::{Grants, ToolGrants};
+use crate::contract::ids::ToolId;
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
-use crate::engine::ports::ToolListing as _;
+use crate::contract::result::Usage;
+use crate::engine::ports::{FoundTool, ToolListing as _, ToolRunner};
 use crate::events::Seen;
+use crate::runners::OutsideTools;
 
 /// A folder with plugins, each with one tool that answers with a number, and a store of code.
 struct Place(tempfile::TempDir);
@@ -47,6 +61,53 @@ async fn get(app: &App, tool: &str) -> String {
     let mut call = ToolInvocation::new("a-call".parse().unwrap(), tool, "{}");
     call.permission_level = PermissionLevel::Full;
     app.host.call(call).await.content
+}
+
+/// A source outside the catalog that has one tool, which nothing runs.
+struct Elsewhere;
+
+impl ArgumentCheck for Elsewhere {
+    fn check(&self, args: Map<String, Value>) -> Result<Map<String, Value>, Vec<ArgumentFailure>> {
+        Ok(args)
+    }
+}
+
+#[async_trait::async_trait]
+impl ToolRunner for Elsewhere {
+    async fn run(&self, _tool: &ToolId, _attempt: Attempt) -> AttemptEnd {
+        let end = End::Refused(RunnerRefusal::Cancelled);
+        AttemptEnd { end, usage: Usage::default(), missing_grants: Vec::new() }
+    }
+}
+
+fn elsewhere(id: &str, wire_name: &str) -> OutsideTools {
+    let mut descriptor = example(id, Effect::assumed(false));
+    descriptor.wire_name = wire_name.to_owned();
+    let tool = FoundTool {
+        descriptor: Arc::new(descriptor),
+        check: Arc::new(Elsewhere),
+        grants: ToolGrants::Fixed(Arc::new(Grants::default())),
+        owner: None,
+    };
+    OutsideTools { tools: vec![tool], runner: Arc::new(Elsewhere) }
+}
+
+#[test]
+fn whoever_comes_first_never_shuts_out_a_plugin_that_is_still_compiled() {
+    let place = Place::new(&[("sky-now", &answering(1)), ("tide-now", &answering(2))]);
+    let text = "[plugins.sky-now.tools.get]\nwire_name = \"forecast\"\n";
+    let config = from_text(text, Path::new("/belljar.toml"), &Sources::default()).unwrap();
+    let mut app = start(&Setup { config, ..place.setup() }).unwrap();
+    let put = |id: &str, wire_name: &str| {
+        let id: ToolId = id.parse().unwrap();
+        app.tools.put_new(&id.plugin, elsewhere(&id.to_string(), wire_name), &[])
+    };
+    put("sky-now.x", "x").unwrap_err();
+    put("web.x", "Forecast").unwrap_err();
+    put("tide.now-get", "tide_now-get").unwrap_err();
+    put("web.get", "web_get").unwrap();
+    app.later.take().unwrap().load_all();
+    assert_eq!(ids(&app), ["sky-now.get", "tide-now.get", "web.get"]);
 }
 
 #[tokio::test]
