@@ -32,6 +32,7 @@ pub use call::SandboxedTool;
 pub use capability::files::refuse_processes;
 pub(crate) use compiled::Code;
 pub use compiled::{COMPONENT_MAX_LEN, Compiled, ComponentError, ExportedFunction};
+pub(crate) use compiling::check as check_component;
 pub use compiling::{CapsError, CompileIn, CompilingError, compile_alone};
 pub use engine::EngineError;
 pub use entry::Entry;

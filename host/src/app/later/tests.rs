@@ -186,25 +186,67 @@ fn a_plugin_below_the_length_is_compiled_at_once() {
     assert_eq!(ids(&app), ["a.get"]);
 }
 
+/// A component that exports these instances, `get` in the first alone.
+fn exporting(instances: &[&str]) -> String {
+    let (first, others) = instances.split_first().unwrap();
+    let others = others.iter().map(|name| format!("(export \"{name}\" (instance $types))"));
+    format!(
+        "(component
+            (core module $m (func (export \"f\") (result i32) (i32.const 1)))
+            (core instance $i (instantiate $m))
+            (func $f (result u32) (canon lift (core func $i \"f\")))
+            (instance $api (export \"get\" (func $f)))
+            (type $t (record (field \"n\" u32)))
+            (instance $types (export \"number\" (type $t)))
+            (export \"{first}\" (instance $api)) {})",
+        others.collect::<String>()
+    )
+}
+
 #[test]
-fn one_that_is_another_than_it_was_taken_for_is_left_out() {
-    // Only an interface with a function names a plugin; before it is compiled both seem to.
-    let text = r#"(component
-        (core module $m (func (export "f") (result i32) (i32.const 1)))
-        (core instance $i (instantiate $m))
-        (func $f (result u32) (canon lift (core func $i "f")))
-        (instance $api (export "get" (func $f)))
-        (type $t (record (field "n" u32)))
-        (instance $types (export "number" (type $t)))
-        (export "acme:weather/types" (instance $types))
-        (export "acme:weather/api" (instance $api)))"#;
-    let place = Place::new(&[("x", text)]);
+fn the_name_that_is_promised_is_the_one_that_it_has_whatever_it_exports() {
+    for (instances, name) in [
+        (&["acme:weather/api"][..], "weather"),
+        (&["acme:weather/api", "acme:weather/types"], "x"),
+        (&["acme:weather/api", "acme:sky/types"], "x"),
+        (&["acme:weather/api", "exports"], "weather"),
+        (&["acme:weather/api", "plain"], "x"),
+        (&["acme:weather/api", "wasi:cli/types"], "weather"),
+        (&["plain", "acme:weather/types"], "x"),
+        (&["exports"], "x"),
+    ] {
+        let place = Place::new(&[("x", &exporting(instances))]);
+        let mut app = place.start();
+        let later = app.later.take().unwrap();
+        assert_eq!(later.files[0].name.as_str(), name, "{instances:?}");
+        later.load_all();
+        let found: Vec<_> =
+            app.tools.list().iter().map(|tool| tool.descriptor.id.plugin.to_string()).collect();
+        // componentize-py's own instance has no tools.
+        let expected = if instances == ["exports"] { &[][..] } else { &[name.to_owned()] };
+        assert_eq!(found, expected, "{instances:?}");
+    }
+}
+
+#[test]
+fn one_whose_file_has_another_name_in_it_by_then_is_left_out() {
+    let place = Place::new(&[("x", &exporting(&["acme:weather/api"]))]);
     let mut app = place.start();
     let mut events = app.host.events();
-    let later = app.later.take().unwrap();
-    assert_eq!(later.files[0].name.as_str(), "x");
-    later.load_all();
-    assert!(ids(&app).is_empty() && !app.host.expects("x"));
+    let bytes = wat::parse_str(exporting(&["acme:sky/api"])).unwrap();
+    std::fs::write(place.0.path().join("plugins/x.wasm"), bytes).unwrap();
+    app.later.take().unwrap().load_all();
+    assert!(ids(&app).is_empty() && !app.host.expects("weather"));
     let told = std::iter::from_fn(|| events.try_next()).map(|it| format!("{it:?}"));
-    assert!(told.collect::<String>().contains("it was taken for `x` and is `weather`"));
+    assert!(told.collect::<String>().contains("it was taken for `weather` and is `sky`"));
+}
+
+#[test]
+fn one_beyond_the_bounds_is_refused_at_the_start_and_its_exports_are_never_read() {
+    let many = format!("(component {})", "(core module)".repeat(600));
+    let place = Place::new(&[("x", &many)]);
+    let app = place.start();
+    assert!(app.later.is_none());
+    let error = app.failed[0].error.to_string();
+    assert!(error.contains("more modules and components than the 512"), "{error}");
 }
