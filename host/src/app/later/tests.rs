@@ -94,9 +94,11 @@ fn elsewhere(id: &str, wire_name: &str) -> OutsideTools {
 
 #[test]
 fn whoever_comes_first_never_shuts_out_a_plugin_that_is_still_compiled() {
-    let place = Place::new(&[("sky-now", &answering(1)), ("tide-now", &answering(2))]);
-    let text = "[plugins.sky-now.tools.get]\nwire_name = \"forecast\"\n";
-    let config = from_text(text, Path::new("/belljar.toml"), &Sources::default()).unwrap();
+    let place = Place::new(&[("tide-now", &answering(2))]);
+    let path = place.0.path().join("sky.wasm");
+    std::fs::write(&path, wat::parse_str(answering(1)).unwrap()).unwrap();
+    let text = format!("[plugins.sky-now]\npath = {path:?}\ntools.get.wire_name = \"forecast\"\n");
+    let config = from_text(&text, Path::new("/belljar.toml"), &Sources::default()).unwrap();
     let mut app = start(&Setup { config, ..place.setup() }).unwrap();
     let put = |id: &str, wire_name: &str| {
         let id: ToolId = id.parse().unwrap();
