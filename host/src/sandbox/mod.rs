@@ -16,6 +16,7 @@ mod entry;
 mod facade;
 mod fault;
 mod limiter;
+mod no_exec;
 mod permits;
 mod pool;
 mod profile;
