@@ -146,11 +146,11 @@ pub(super) fn ends_when_asked(pid: Pid, deadline: Instant) -> std::io::Result<bo
     }
 }
 
-/// Says what ended it. A failed allocation aborts, and so does little else.
-fn lost(status: ExitStatus) -> CompilingError {
+/// Says what ended it, as far as its signal does.
+pub(super) fn lost(status: ExitStatus) -> CompilingError {
     let signal = |signal: Signal| Some(signal.as_raw());
     match status.signal() {
-        ended if ended == signal(Signal::ABORT) => CompilingError::Memory(MEMORY_BYTES >> 20),
+        ended if ended == signal(Signal::ABORT) => CompilingError::Aborted(MEMORY_BYTES >> 20),
         ended if ended == signal(Signal::XCPU) => CompilingError::Cpu(CPU_SECONDS),
         Some(other) => CompilingError::Lost(format!("signal {other}")),
         None => CompilingError::Lost(status.to_string()),

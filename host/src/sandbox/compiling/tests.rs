@@ -1,14 +1,15 @@
 //! The compiler's process: what it is given, how it ends, and who ends it.
 
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::child::{Most, compile_within, ends_when_asked};
+use super::child::{Most, compile_within, ends_when_asked, lost};
 use super::*;
 
 const MINUTE: Most = Most { wall: Duration::from_secs(60), code_len: 1 << 20 };
@@ -82,6 +83,20 @@ fn a_program_that_is_no_compiler_is_told() {
     ] {
         let error = by(program, &MINUTE);
         assert!(error.contains(words), "{program}: {error}");
+    }
+}
+
+#[test]
+fn what_ended_the_compiler_is_told_as_far_as_it_is_known() {
+    for (raw, words) in [
+        (6, "aborted: it wanted more than the 4096 MiB of memory that it may use, or met a fault"),
+        (24, "more than 300 s of processor time"),
+        (9, "without an answer: signal 9"),
+        (11, "without an answer: signal 11"),
+        (0x100, "without an answer: exit status: 1"),
+    ] {
+        let told = lost(ExitStatus::from_raw(raw)).to_string();
+        assert!(told.contains(words), "{raw}: {told}");
     }
 }
 
