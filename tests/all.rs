@@ -37,6 +37,7 @@ mod suites {
     mod process_exit;
     #[cfg(feature = "mcp")]
     mod serve;
+    mod slow;
     mod stock;
     mod tidy;
     #[cfg(feature = "mcp")]

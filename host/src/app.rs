@@ -29,10 +29,10 @@ use crate::gate::approval::{ApprovalQueue, ApprovalSettings};
 use crate::gate::{Policy, PolicyError};
 use crate::host::{Host, HostParts};
 use crate::registry::{
-    Catalog, CatalogError, CodeStore, DiscoverError, KeptCode, LoadError, Loader,
+    Catalog, CatalogError, CodeStore, DiscoverError, KeptCode, LoadError, Loader, PluginGiven,
 };
 use crate::runners::client::{ClientSettings, Clients};
-use crate::runners::{OwnError, Router, Tools, add_own_tools};
+use crate::runners::{ExpectedPlugin, OwnError, Router, Tools, add_own_tools};
 use crate::sandbox::{EngineError, Sandbox, SandboxSettings};
 use crate::storage::StorageError;
 
@@ -252,8 +252,13 @@ fn load(
     let Loading { loader, catalog, bus, failed, given, later: files, .. } = loading;
     let catalog = Arc::new(catalog);
     let tools = Arc::new(Tools::new(Arc::clone(&catalog), bus.clone()));
-    tools.expect(files.iter().map(|it| it.name.clone()));
+    tools.expect(files.iter().map(|it| expected(&it.name, given.of(&it.name))));
     Ok(Loaded { catalog, failed, later: Later { files, loader, given, tools, bus } })
+}
+
+fn expected(name: &PluginName, given: &PluginGiven) -> ExpectedPlugin {
+    let wire_names = given.tools.values().filter_map(|tool| tool.wire_name.clone());
+    ExpectedPlugin { name: name.clone(), wire_names: wire_names.collect() }
 }
 
 /// The name of a server, or of a plugin, is its own, also while it isn't there: else a client could

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use self::client::{Client, Place, tool_names};
 use super::harness::run;
+use super::slow::slow_behind;
+use crate::guests::built;
 
 const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
@@ -39,6 +41,23 @@ fn mc01_every_line_of_stdout_is_the_protocols_under_load() {
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
     }
+}
+
+#[test]
+fn a_plugin_that_has_to_be_compiled_comes_late_is_announced_and_can_be_called() {
+    // What is behind it takes seconds, and its list is asked for at once.
+    let late = slow_behind(&built::wat("counter"), 2);
+    let place = Place::with_components(&[("late", late)], "");
+    let mut client = Client::start_cold(&place);
+    let has_it = |client: &mut Client| tool_names(client).contains(&"late_count".to_owned());
+    assert!(!has_it(&mut client));
+    client.until_notified("notifications/tools/list_changed");
+    assert!(has_it(&mut client));
+    let id = client.call(&json!({ "name": "late_count", "arguments": {} }));
+    let answer = client.answer(id);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert_eq!(answer["result"]["content"][0]["text"], "1", "{answer}");
+    assert_eq!(client.end().0, Some(0));
 }
 
 #[test]

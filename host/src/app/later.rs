@@ -68,14 +68,13 @@ impl Later {
     fn load(&self, later: &LaterFile) -> Result<(), String> {
         let loaded_anew = self.loader.load_anew(&later.file, |name| self.given.of(name));
         let plugin = loaded_anew.map_err(|error| error.to_string())?;
-        // Its name was kept free for it, and others were told of it; that of another wasn't.
+        // Its name was kept free for it, and others were told of it; that of another wasn't. The rule
+        // for both is one, so the file was changed meanwhile.
         if plugin.identity.name != later.name {
             let found = &plugin.identity.name;
             return Err(format!("it was taken for `{}` and is `{found}`; start anew", later.name));
         }
         let told = loaded(&plugin);
-        // By then others find it as loaded, or as refused.
-        self.tools.no_longer_expect(&later.name);
         self.tools.put_plugin(plugin).map_err(|error| error.to_string())?;
         self.bus.publish(None, || told);
         Ok(())

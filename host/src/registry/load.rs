@@ -18,7 +18,9 @@ use crate::contract::escape::clipped_line;
 use crate::contract::grants::{Granted, ToolGrants};
 use crate::contract::ids::{Digest, PluginName};
 use crate::contract::limits::{LimitKind, Limits};
-use crate::sandbox::{ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool};
+use crate::sandbox::{
+    ComponentError, ExportedFunction, OpenError, Sandbox, SandboxedTool, check_component,
+};
 
 /// componentize-py exports an instance of this name, which belongs to its runtime.
 pub(super) const TOOLCHAIN_INTERFACE: &str = "exports";
@@ -200,7 +202,7 @@ impl Loader {
         let metadata = read_metadata(&words, &mut findings);
         let functions = compiled.functions();
         findings.extend(lies(&metadata, &functions));
-        let identity = identify(file, &metadata, &functions, digest)?;
+        let identity = identify(file, &metadata, &compiled.instances(), digest)?;
         let given = given(&identity.name);
         let mut plugin = LoadedPlugin {
             identity,
@@ -261,16 +263,12 @@ fn read_metadata(bytes: &[u8], findings: &mut Vec<String>) -> PluginMetadata {
 fn identify(
     file: &PluginFile,
     metadata: &PluginMetadata,
-    functions: &[ExportedFunction],
+    instances: &[String],
     digest: Digest,
 ) -> Result<PluginIdentity, LoadError> {
-    let mut interfaces: Vec<&str> =
-        functions.iter().filter_map(|function| function.interface.as_deref()).collect();
-    interfaces.dedup();
-    interfaces.retain(|interface| *interface != TOOLCHAIN_INTERFACE);
     let name = match &file.name {
         Some(name) => name.clone(),
-        None => plugin_name(metadata.name.as_deref(), &interfaces, &file.stem)?,
+        None => own_name(file, metadata, instances)?,
     };
     Ok(PluginIdentity { name, version: metadata.version.clone(), digest })
 }
@@ -282,12 +280,23 @@ pub fn name_to_be(file: &PluginFile) -> Option<PluginName> {
         return Some(name.clone());
     }
     let bytes = file.content.whole().ok()?;
+    // First, so that what is read below is within the bounds of what is compiled.
+    check_component(&bytes).ok()?;
     let metadata = belljar_metadata::section::read(&bytes).ok()?.metadata.unwrap_or_default();
-    let exports = belljar_metadata::component::export_names(&bytes).ok()?;
-    // Only an interface has a package before its name.
-    let interfaces: Vec<&str> =
-        exports.iter().map(String::as_str).filter(|name| name.contains('/')).collect();
-    plugin_name(metadata.name.as_deref(), &interfaces, &file.stem).ok()
+    let instances = belljar_metadata::component::instance_names(&bytes).ok()?;
+    own_name(file, &metadata, &instances).ok()
+}
+
+/// The name of a plugin that the operator gave none. By what is there before it is compiled too: the
+/// `instances` that it exports, whatever is in them.
+fn own_name(
+    file: &PluginFile,
+    metadata: &PluginMetadata,
+    instances: &[String],
+) -> Result<PluginName, NameError> {
+    let instances = instances.iter().map(String::as_str);
+    let interfaces: Vec<&str> = instances.filter(|name| *name != TOOLCHAIN_INTERFACE).collect();
+    plugin_name(metadata.name.as_deref(), &interfaces, &file.stem)
 }
 
 /// What the plugin and all its functions say they want, each once.

@@ -12,6 +12,8 @@ pub const RESERVED_PLUGINS: &[&str] = &["belljar", "jobs", "mcp", "results"];
 const WIRE_NAME_MAX_LEN: usize = 64;
 /// Hex digits of the hash that keeps shortened names apart.
 const HASH_LEN: usize = 12;
+/// What is left of a shortened name before `_` and the hash.
+const SHORTENED_LEN: usize = WIRE_NAME_MAX_LEN - HASH_LEN - 1;
 
 /// Why a name can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +37,9 @@ pub enum NameError {
     /// Two tools that models could not tell apart.
     #[error("`{0}` and `{1}` would have the same wire name")]
     WireName(ToolId, ToolId),
+    /// A tool that could be taken for one of a plugin that is still to come.
+    #[error("`{0}` would have a wire name that is kept for `{1}`, which is still being compiled")]
+    KeptWire(ToolId, PluginName),
 }
 
 /// The name models use: `<plugin>_<tool>`, which reads back since neither half holds `_`; past 64
@@ -47,8 +52,13 @@ pub fn wire_name(id: &ToolId) -> String {
     let hash = sha2::Sha256::digest(id.to_string().as_bytes());
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).take(HASH_LEN / 2).collect();
     // Names are ASCII, so every byte is a boundary.
-    let prefix: String = plain.chars().take(WIRE_NAME_MAX_LEN - HASH_LEN - 1).collect();
+    let prefix: String = plain.chars().take(SHORTENED_LEN).collect();
     format!("{prefix}_{hash}")
+}
+
+/// A model that changes case or separators must not reach another tool.
+fn folded_wire(wire: &str) -> String {
+    wire.to_ascii_lowercase().replace('-', "_")
 }
 
 /// What names that a person would confuse have in common (UTS 39), separators and case folded: one
@@ -73,6 +83,16 @@ fn settled(name: &str) -> String {
 pub struct Names {
     plugins: HashMap<String, PluginName>,
     wire: HashMap<String, ToolId>,
+    kept: Vec<KeptWires>,
+}
+
+/// Wire names of a plugin whose tools aren't known yet.
+#[derive(Debug, Clone)]
+struct KeptWires {
+    plugin: PluginName,
+    /// What all of them begin with that are made by rule.
+    beginning: String,
+    given: Vec<String>,
 }
 
 impl Names {
@@ -102,13 +122,29 @@ impl Names {
     /// Takes a tool's wire name.
     ///
     /// # Errors
-    /// One that another tool has, in any case and with any separator.
+    /// One that another tool has, or that is kept, in any case and with any separator.
     pub fn take_wire(&mut self, wire: &str, id: &ToolId) -> Result<(), NameError> {
-        // A model that changes case or separators must not reach another tool.
-        match self.wire.insert(wire.to_ascii_lowercase().replace('-', "_"), id.clone()) {
+        let wire = folded_wire(wire);
+        let kept =
+            |kept: &&KeptWires| wire.starts_with(&kept.beginning) || kept.given.contains(&wire);
+        if let Some(KeptWires { plugin, .. }) = self.kept.iter().find(kept) {
+            return Err(NameError::KeptWire(id.clone(), plugin.clone()));
+        }
+        match self.wire.insert(wire, id.clone()) {
             None => Ok(()),
             Some(other) => Err(NameError::WireName(other, id.clone())),
         }
+    }
+
+    /// Keeps every wire name that a tool of this plugin may have: those that its own name begins,
+    /// and those that the operator gives its tools.
+    pub fn keep_wires(&mut self, plugin: &PluginName, given: &[String]) {
+        let beginning: String = format!("{plugin}_").chars().take(SHORTENED_LEN).collect();
+        self.kept.push(KeptWires {
+            plugin: plugin.clone(),
+            beginning: folded_wire(&beginning),
+            given: given.iter().map(|wire| folded_wire(wire)).collect(),
+        });
     }
 }
 
@@ -221,6 +257,24 @@ mod tests {
             names.take_plugin(&first.parse().unwrap()).unwrap();
             let error = names.take_plugin(&second.parse().unwrap()).unwrap_err();
             assert!(matches!(error, NameError::Confusable(..)), "{first} {second}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_wire_name_that_a_plugin_may_have_can_be_kept_for_it() {
+        let refused = |plugin: &str, other: &str, wire: &str| {
+            let mut names = Names::default();
+            names.keep_wires(&plugin.parse().unwrap(), &["Its-own".to_owned()]);
+            let error = names.take_wire(wire, &id(other)).err();
+            error.map(|error| matches!(error, NameError::KeptWire(..)))
+        };
+        assert_eq!(refused("a-b", "a.b-c", "a_b-c"), Some(true));
+        assert_eq!(refused("A-b", "a.b-c", "a_b-c"), Some(true));
+        assert_eq!(refused("a-b", "x.y", "its_OWN"), Some(true));
+        assert_eq!(refused("a-b", "a.bc", "a_bc"), None);
+        let long = "p".repeat(60);
+        for tool in [id(&format!("{long}.get")), id(&format!("{long}.{long}"))] {
+            assert_eq!(refused(&long, "x.y", &wire_name(&tool)), Some(true), "{tool}");
         }
     }
 

@@ -13,4 +13,4 @@ pub mod upstream_mcp;
 
 pub use own::{OwnError, add_own_tools};
 pub use router::Router;
-pub use tools::{OutsideTools, Tools};
+pub use tools::{ExpectedPlugin, OutsideTools, Tools};

@@ -4,8 +4,8 @@
 //! Runs nothing. A call that found its tool keeps it, whatever goes meanwhile; its runner says
 //! whether it can still be run.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
@@ -31,6 +31,15 @@ impl std::fmt::Debug for OutsideTools {
     }
 }
 
+/// A plugin that is still being loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpectedPlugin {
+    /// The name that it will have.
+    pub name: PluginName,
+    /// The wire names that the operator gives its tools.
+    pub wire_names: Vec<String>,
+}
+
 /// Who runs a tool.
 #[derive(Clone)]
 pub(super) enum Place {
@@ -47,8 +56,8 @@ pub struct Tools {
     now: ArcSwap<Now>,
     /// The sources, and the right to change them.
     outside: Mutex<BTreeMap<PluginName, OutsideTools>>,
-    /// Plugins that are still being loaded.
-    expected: Mutex<BTreeSet<PluginName>>,
+    /// Plugins that are still being loaded. Locked after `outside`, where both are.
+    expected: Mutex<Vec<ExpectedPlugin>>,
     revision: watch::Sender<u64>,
     bus: EventBus,
 }
@@ -83,7 +92,7 @@ impl Tools {
     }
 
     /// Adds a source's tools, or puts them in the place of those it had. The names of plugins that are
-    /// still being loaded are theirs.
+    /// still being loaded are theirs, and so are those on the wire that their tools may have.
     ///
     /// # Errors
     /// A name that is reserved, taken or confusable; then what it had stays.
@@ -91,10 +100,7 @@ impl Tools {
         let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
         let mut names = self.catalog.load().names().clone();
         take_all(&mut names, outside.iter().filter(|(name, _)| *name != source))?;
-        for name in self.expected.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            // One that is in use, or looks like one, holds its place already.
-            _ = names.take_plugin(name);
-        }
+        self.keep_expected(&mut names);
         take(&mut names, source, &tools)?;
         outside.insert(source.clone(), tools);
         self.renew(source, &outside);
@@ -102,7 +108,7 @@ impl Tools {
     }
 
     /// Adds the tools of a source that isn't there, and whose name is none of `reserved` nor looks
-    /// like one.
+    /// like one. What is kept from [`Self::put`] is kept from it too.
     ///
     /// # Errors
     /// A name that is reserved, taken or confusable; then nothing has changed.
@@ -119,6 +125,7 @@ impl Tools {
             // One that is in use, or looks like one, holds its place already.
             _ = names.take_plugin(name);
         }
+        self.keep_expected(&mut names);
         take(&mut names, source, &tools)?;
         outside.insert(source.clone(), tools);
         self.renew(source, &outside);
@@ -154,17 +161,17 @@ impl Tools {
     }
 
     /// Says which plugins are still being loaded.
-    pub fn expect(&self, plugins: impl IntoIterator<Item = PluginName>) {
-        let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
-        *expected = plugins.into_iter().collect();
+    pub fn expect(&self, plugins: impl IntoIterator<Item = ExpectedPlugin>) {
+        *self.expected() = plugins.into_iter().collect();
     }
 
     /// Says that one of them isn't any more, however that ended.
     pub fn no_longer_expect(&self, plugin: &PluginName) {
-        self.expected.lock().unwrap_or_else(PoisonError::into_inner).retain(|it| it != plugin);
+        self.expected().retain(|it| it.name != *plugin);
     }
 
-    /// Adds a plugin that came to be loaded after the others.
+    /// Adds a plugin that came to be loaded after the others. What was kept for it is kept until it
+    /// is there, so that nobody comes between.
     ///
     /// # Errors
     /// A name that is reserved, taken or confusable; then nothing has changed.
@@ -176,7 +183,20 @@ impl Tools {
         take_all(&mut catalog.names().clone(), outside.iter())?;
         self.catalog.store(Arc::new(catalog));
         self.renew(&source, &outside);
+        self.no_longer_expect(&source);
         Ok(())
+    }
+
+    fn expected(&self) -> MutexGuard<'_, Vec<ExpectedPlugin>> {
+        self.expected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep_expected(&self, names: &mut Names) {
+        for plugin in self.expected().iter() {
+            // One that is in use, or looks like one, holds its place already.
+            _ = names.take_plugin(&plugin.name);
+            names.keep_wires(&plugin.name, &plugin.wire_names);
+        }
     }
 
     /// Takes a source's tools away; whether it had any.
@@ -258,8 +278,7 @@ impl ToolListing for Tools {
     }
 
     fn expects(&self, plugin: &str) -> bool {
-        let expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
-        expected.iter().any(|name| name.as_str() == plugin)
+        self.expected().iter().any(|it| it.name.as_str() == plugin)
     }
 }
 

@@ -150,6 +150,16 @@ impl Compiled {
         &self.imports
     }
 
+    /// The names of the exported instances: interfaces, also those without a function.
+    pub(crate) fn instances(&self) -> Vec<String> {
+        let component = self.pre.component();
+        let ty = component.component_type();
+        let exports = ty.exports(component.engine());
+        let instances =
+            exports.filter(|(_, item)| matches!(item.ty, ComponentItem::ComponentInstance(_)));
+        instances.map(|(name, _)| name.to_owned()).collect()
+    }
+
     /// The functions of every exported interface, and the bare ones, in the component's order.
     pub fn functions(&self) -> Vec<ExportedFunction> {
         let component = self.pre.component();

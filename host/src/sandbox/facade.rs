@@ -12,6 +12,7 @@ use super::capability::link;
 use super::compiled::{Code, Compiled, ComponentError};
 use super::compiling::{CompileIn, Compiling};
 use super::engine::{EngineError, EngineParts, SandboxEngine};
+use super::no_exec::map_or_load;
 use super::permits::Permits;
 use super::pool::Class;
 use super::profile::{FRAMES_MAX, Profile};
@@ -175,13 +176,18 @@ impl Sandbox {
         // places. `code_of` above, by `compile` and `registry::load`: what this build's compiler
         // answered just now, over a pipe of our own. `registry::code_store`: a file of this user,
         // in a folder that nobody else can open, whose keyed MAC it checked through the descriptor
-        // that is handed over; the path below names that descriptor's file and no other. Entries
-        // are replaced by rename and never written in place, so the mapping doesn't change; whoever
-        // could change it all the same is this user, who can run code anyway.
+        // that is handed over; the path below names that descriptor's file and no other, and what is
+        // read where it can't be mapped is read by that descriptor. Entries are replaced by rename
+        // and never written in place, so the mapping doesn't change; whoever could change it all the
+        // same is this user, who can run code anyway.
         unsafe {
             match code {
                 Code::Bytes(bytes) => Component::deserialize(engine, bytes),
-                Code::File(file) => Component::deserialize_file(engine, path(file)),
+                Code::File(file) => map_or_load(
+                    file,
+                    |file| Component::deserialize_file(engine, path(file)),
+                    |bytes| Component::deserialize(engine, bytes),
+                ),
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Knows where a section is and what its bytes are, nothing of what they mean.
 
 use thiserror::Error;
-use wasmparser::{Encoding, Parser, Payload};
+use wasmparser::{ComponentExport, ComponentExternalKind, Encoding, Parser, Payload};
 
 use crate::limits;
 
@@ -37,6 +37,22 @@ pub enum ComponentError {
 /// # Errors
 /// Bytes that are no component, or damaged.
 pub fn export_names(wasm: &[u8]) -> Result<Vec<String>, ComponentError> {
+    exports(wasm, |_| true)
+}
+
+/// The names of the instances that a component itself exports: its interfaces, also those that have
+/// types alone.
+///
+/// # Errors
+/// Bytes that are no component, or damaged.
+pub fn instance_names(wasm: &[u8]) -> Result<Vec<String>, ComponentError> {
+    exports(wasm, |export| export.kind == ComponentExternalKind::Instance)
+}
+
+fn exports(
+    wasm: &[u8],
+    is_wanted: impl Fn(&ComponentExport<'_>) -> bool,
+) -> Result<Vec<String>, ComponentError> {
     each_section(wasm, |_| {})?;
     let mut names = Vec::new();
     let mut depth = 0_usize;
@@ -46,7 +62,10 @@ pub fn export_names(wasm: &[u8]) -> Result<Vec<String>, ComponentError> {
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentExportSection(exports) if depth == 1 => {
                 for export in exports {
-                    names.push(export.map_err(malformed)?.name.name.to_owned());
+                    let export = export.map_err(malformed)?;
+                    if is_wanted(&export) {
+                        names.push(export.name.name.to_owned());
+                    }
                 }
             }
             _ => {}

@@ -25,12 +25,18 @@ impl Place {
 
     /// With guests of component text as plugins.
     pub(super) fn with_guests(guests: &[&str], more: &str) -> Self {
+        let guests: Vec<_> = guests.iter().map(|guest| (*guest, built::wat(guest))).collect();
+        Self::with_components(&guests, more)
+    }
+
+    /// With these components as plugins.
+    pub(super) fn with_components(plugins: &[(&str, Vec<u8>)], more: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("out")).unwrap();
         let mut text = format!("state = \"state\"\n{more}");
-        for guest in guests {
-            std::fs::write(root.path().join(format!("{guest}.wasm")), built::wat(guest)).unwrap();
-            text.push_str(&format!("[plugins.{guest}]\npath = \"{guest}.wasm\"\n"));
+        for (name, bytes) in plugins {
+            std::fs::write(root.path().join(format!("{name}.wasm")), bytes).unwrap();
+            text.push_str(&format!("[plugins.{name}]\npath = \"{name}.wasm\"\n"));
         }
         std::fs::write(root.path().join("belljar.toml"), text).unwrap();
         Self(root)
@@ -92,8 +98,23 @@ pub(super) struct Client {
 impl Client {
     /// Starts `belljar serve --stdio` with these options.
     pub(super) fn start(place: &Place, more: &[&str]) -> Self {
+        Self::start_with(place, more, |command| command)
+    }
+
+    /// The like, where no code is kept yet.
+    pub(super) fn start_cold(place: &Place) -> Self {
+        let cache = place.folder();
+        Self::start_with(place, &[], |command| command.env("XDG_CACHE_HOME", cache))
+    }
+
+    fn start_with(
+        place: &Place,
+        more: &[&str],
+        change: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_belljar"));
         settled(&mut command);
+        change(&mut command);
         command.args(["serve", "--stdio", "--config"]).arg(place.config()).args(more);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -142,6 +163,18 @@ impl Client {
             self.seen.push(line);
             if message["id"] == id && message.get("method").is_none() {
                 return message;
+            }
+        }
+    }
+
+    /// Waits for a notification.
+    pub(super) fn until_notified(&mut self, method: &str) {
+        loop {
+            let line = self.stdout.recv_timeout(PATIENCE).unwrap();
+            let message: Value = serde_json::from_str(&line).unwrap_or(Value::Null);
+            self.seen.push(line);
+            if message["method"] == method {
+                return;
             }
         }
     }

@@ -1,9 +1,23 @@
 //! Plugins that are compiled while a host serves: what is answered meanwhile, and what is told after.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
 use super::super::{App, PluginSource, Setup, start};
+use crate::config::{Sources, from_text};
+use crate::contract::arguments::{ArgumentCheck, ArgumentFailure};
+use crate::contract::attempt::{Attempt, AttemptEnd, End, RunnerRefusal};
+use crate::contract::descriptor::example;
+use crate::contract::effects::Effect;
+use crate::contract::grants::{Grants, ToolGrants};
+use crate::contract::ids::ToolId;
 use crate::contract::invocation::{PermissionLevel, ToolInvocation};
-use crate::engine::ports::ToolListing as _;
+use crate::contract::result::Usage;
+use crate::engine::ports::{FoundTool, ToolListing as _, ToolRunner};
 use crate::events::Seen;
+use crate::runners::OutsideTools;
 
 /// A folder with plugins, each with one tool that answers with a number, and a store of code.
 struct Place(tempfile::TempDir);
@@ -47,6 +61,55 @@ async fn get(app: &App, tool: &str) -> String {
     let mut call = ToolInvocation::new("a-call".parse().unwrap(), tool, "{}");
     call.permission_level = PermissionLevel::Full;
     app.host.call(call).await.content
+}
+
+/// A source outside the catalog that has one tool, which nothing runs.
+struct Elsewhere;
+
+impl ArgumentCheck for Elsewhere {
+    fn check(&self, args: Map<String, Value>) -> Result<Map<String, Value>, Vec<ArgumentFailure>> {
+        Ok(args)
+    }
+}
+
+#[async_trait::async_trait]
+impl ToolRunner for Elsewhere {
+    async fn run(&self, _tool: &ToolId, _attempt: Attempt) -> AttemptEnd {
+        let end = End::Refused(RunnerRefusal::Cancelled);
+        AttemptEnd { end, usage: Usage::default(), missing_grants: Vec::new() }
+    }
+}
+
+fn elsewhere(id: &str, wire_name: &str) -> OutsideTools {
+    let mut descriptor = example(id, Effect::assumed(false));
+    descriptor.wire_name = wire_name.to_owned();
+    let tool = FoundTool {
+        descriptor: Arc::new(descriptor),
+        check: Arc::new(Elsewhere),
+        grants: ToolGrants::Fixed(Arc::new(Grants::default())),
+        owner: None,
+    };
+    OutsideTools { tools: vec![tool], runner: Arc::new(Elsewhere) }
+}
+
+#[test]
+fn whoever_comes_first_never_shuts_out_a_plugin_that_is_still_compiled() {
+    let place = Place::new(&[("tide-now", &answering(2))]);
+    let path = place.0.path().join("sky.wasm");
+    std::fs::write(&path, wat::parse_str(answering(1)).unwrap()).unwrap();
+    let text = format!("[plugins.sky-now]\npath = {path:?}\ntools.get.wire_name = \"forecast\"\n");
+    let config = from_text(&text, Path::new("/belljar.toml"), &Sources::default()).unwrap();
+    let mut app = start(&Setup { config, ..place.setup() }).unwrap();
+    let put = |id: &str, wire_name: &str| {
+        let id: ToolId = id.parse().unwrap();
+        app.tools.put_new(&id.plugin, elsewhere(&id.to_string(), wire_name), &[])
+    };
+    put("sky-now.x", "x").unwrap_err();
+    put("web.x", "Forecast").unwrap_err();
+    put("tide.now-get", "tide_now-get").unwrap_err();
+    put("web.get", "web_get").unwrap();
+    app.later.take().unwrap().load_all();
+    assert_eq!(ids(&app), ["sky-now.get", "tide-now.get", "web.get"]);
 }
 
 #[tokio::test]
@@ -125,25 +188,67 @@ fn a_plugin_below_the_length_is_compiled_at_once() {
     assert_eq!(ids(&app), ["a.get"]);
 }
 
+/// A component that exports these instances, `get` in the first alone.
+fn exporting(instances: &[&str]) -> String {
+    let (first, others) = instances.split_first().unwrap();
+    let others = others.iter().map(|name| format!("(export \"{name}\" (instance $types))"));
+    format!(
+        "(component
+            (core module $m (func (export \"f\") (result i32) (i32.const 1)))
+            (core instance $i (instantiate $m))
+            (func $f (result u32) (canon lift (core func $i \"f\")))
+            (instance $api (export \"get\" (func $f)))
+            (type $t (record (field \"n\" u32)))
+            (instance $types (export \"number\" (type $t)))
+            (export \"{first}\" (instance $api)) {})",
+        others.collect::<String>()
+    )
+}
+
 #[test]
-fn one_that_is_another_than_it_was_taken_for_is_left_out() {
-    // Only an interface with a function names a plugin; before it is compiled both seem to.
-    let text = r#"(component
-        (core module $m (func (export "f") (result i32) (i32.const 1)))
-        (core instance $i (instantiate $m))
-        (func $f (result u32) (canon lift (core func $i "f")))
-        (instance $api (export "get" (func $f)))
-        (type $t (record (field "n" u32)))
-        (instance $types (export "number" (type $t)))
-        (export "acme:weather/types" (instance $types))
-        (export "acme:weather/api" (instance $api)))"#;
-    let place = Place::new(&[("x", text)]);
+fn the_name_that_is_promised_is_the_one_that_it_has_whatever_it_exports() {
+    for (instances, name) in [
+        (&["acme:weather/api"][..], "weather"),
+        (&["acme:weather/api", "acme:weather/types"], "x"),
+        (&["acme:weather/api", "acme:sky/types"], "x"),
+        (&["acme:weather/api", "exports"], "weather"),
+        (&["acme:weather/api", "plain"], "x"),
+        (&["acme:weather/api", "wasi:cli/types"], "weather"),
+        (&["plain", "acme:weather/types"], "x"),
+        (&["exports"], "x"),
+    ] {
+        let place = Place::new(&[("x", &exporting(instances))]);
+        let mut app = place.start();
+        let later = app.later.take().unwrap();
+        assert_eq!(later.files[0].name.as_str(), name, "{instances:?}");
+        later.load_all();
+        let found: Vec<_> =
+            app.tools.list().iter().map(|tool| tool.descriptor.id.plugin.to_string()).collect();
+        // componentize-py's own instance has no tools.
+        let expected = if instances == ["exports"] { &[][..] } else { &[name.to_owned()] };
+        assert_eq!(found, expected, "{instances:?}");
+    }
+}
+
+#[test]
+fn one_whose_file_has_another_name_in_it_by_then_is_left_out() {
+    let place = Place::new(&[("x", &exporting(&["acme:weather/api"]))]);
     let mut app = place.start();
     let mut events = app.host.events();
-    let later = app.later.take().unwrap();
-    assert_eq!(later.files[0].name.as_str(), "x");
-    later.load_all();
-    assert!(ids(&app).is_empty() && !app.host.expects("x"));
+    let bytes = wat::parse_str(exporting(&["acme:sky/api"])).unwrap();
+    std::fs::write(place.0.path().join("plugins/x.wasm"), bytes).unwrap();
+    app.later.take().unwrap().load_all();
+    assert!(ids(&app).is_empty() && !app.host.expects("weather"));
     let told = std::iter::from_fn(|| events.try_next()).map(|it| format!("{it:?}"));
-    assert!(told.collect::<String>().contains("it was taken for `x` and is `weather`"));
+    assert!(told.collect::<String>().contains("it was taken for `weather` and is `sky`"));
+}
+
+#[test]
+fn one_beyond_the_bounds_is_refused_at_the_start_and_its_exports_are_never_read() {
+    let many = format!("(component {})", "(core module)".repeat(600));
+    let place = Place::new(&[("x", &many)]);
+    let app = place.start();
+    assert!(app.later.is_none());
+    let error = app.failed[0].error.to_string();
+    assert!(error.contains("more modules and components than the 512"), "{error}");
 }

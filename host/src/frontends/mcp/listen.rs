@@ -12,6 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::shared::Shared;
 
 /// Serves `subscriptions/listen` until it is cancelled or the server is leaving.
+///
+/// No request of this era says which list its client has: what came between that list and this
+/// would never be told. So whoever subscribes after any change is told once at once.
 pub(super) async fn subscription(
     shared: &Shared,
     context: &SubscriptionContext,
@@ -23,6 +26,9 @@ pub(super) async fn subscription(
         return Err(ErrorData::internal_error(why, None));
     };
     let mut revision = shared.host.tools_revision();
+    if *revision.borrow() != shared.began {
+        revision.mark_changed();
+    }
     loop {
         tokio::select! {
             biased;

@@ -33,6 +33,8 @@ pub(super) struct Shared {
     /// Requests for approval that calls wait for here.
     pub(super) askers: Askers,
     pub(super) pages: Pages,
+    /// The revision of the tools when the server began: nobody has an older list of it.
+    pub(super) began: u64,
     pub(super) subscriptions: Arc<Semaphore>,
     pub(super) tasks: Arc<Tasks>,
     prefix: String,
@@ -49,6 +51,7 @@ impl Shared {
             used: Used::default(),
             askers: Askers::default(),
             pages: Pages::default(),
+            began: *host.tools_revision().borrow(),
             subscriptions: Arc::new(Semaphore::new(settings.bounds.subscriptions)),
             tasks: Arc::new(Tasks::new(&settings.bounds)),
             prefix: format!("{:016x}", u64::from_be_bytes(prefix)),

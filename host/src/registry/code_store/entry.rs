@@ -16,7 +16,7 @@ use super::super::content::copy;
 use super::folder::{self, not_ours};
 use super::key::Key;
 use super::mac::{Address, Bound, mac_of};
-use super::{CODE, CodeStoreError, KEPT_BYTES, Kept, PART};
+use super::{CODE, CodeStoreError, Kept, PART};
 use crate::contract::ids::Digest;
 use crate::sandbox::Code;
 
@@ -47,6 +47,9 @@ pub(super) enum Refused {
     /// It isn't an entry, or not a whole one.
     #[error("it isn't whole")]
     Cut,
+    /// No such entry is written.
+    #[error("it is longer than all that is kept")]
+    TooLong,
     /// What is in it isn't what was kept under its name by this key.
     #[error("its MAC is wrong: it is damaged, another plugin's, or was kept by another key")]
     Mac,
@@ -57,12 +60,13 @@ pub(super) fn file_name(plugin: &Address, engine: &str) -> String {
 }
 
 /// Opens the entry of a plugin for an engine, and checks it. The file is locked as in use as long as
-/// it is open.
+/// it is open. One of more than `most` bytes is none.
 pub(super) fn open(
     folder: &Path,
     key: &Key,
     plugin: &Address,
     engine: &str,
+    most: u64,
 ) -> Result<Kept, Refused> {
     let folder = folder::open(folder)?;
     let name = file_name(plugin, engine);
@@ -84,6 +88,10 @@ pub(super) fn open(
     // Before the check: whoever tidies up leaves it alone from here on. Where a file system has no
     // locks it may be removed meanwhile, which a mapping survives.
     flock(&file, FlockOperation::NonBlockingLockShared).unwrap_or_default();
+    // By its length, before a byte is read.
+    if found.len() > most {
+        return Err(Refused::TooLong);
+    }
     let (digest, words) = verify(&file, found.len(), key, plugin, engine)?;
     // The least recently used go first; where the time can't be set, the oldest do.
     drop(file.set_modified(SystemTime::now()));
@@ -98,8 +106,7 @@ fn verify(
     plugin: &Address,
     engine: &str,
 ) -> Result<(Digest, Vec<u8>), Refused> {
-    let before_seal = len.checked_sub(SEAL_LEN as u64).filter(|len| *len <= KEPT_BYTES);
-    let before_seal = before_seal.ok_or(Refused::Cut)?;
+    let before_seal = len.checked_sub(SEAL_LEN as u64).ok_or(Refused::Cut)?;
     let mut seal = [0; SEAL_LEN];
     file.read_exact_at(&mut seal, before_seal)?;
     let (said, end) = seal.split_at(DIGEST_LEN + size_of::<u32>());
@@ -125,19 +132,21 @@ fn verify(
     Ok((Digest::from_bytes(digest), words))
 }
 
-/// Keeps code. All or nothing: a reader sees the old file, the new one, or none.
+/// Keeps code, in a file of `most` bytes at most. All or nothing: a reader sees the old file, the new
+/// one, or none.
 pub(super) fn write(
     folder: &Path,
     key: &Key,
     plugin: &Address,
     engine: &str,
     kept: (&[u8], &Digest, &[u8]),
+    most: u64,
 ) -> Result<(), CodeStoreError> {
     let (code, digest, words) = kept;
     let opened = folder::open(folder)?;
     let too_much = || std::io::Error::other("it is larger than all that is kept");
     let len = code.len() as u64;
-    if len + (words.len() + SEAL_LEN) as u64 > KEPT_BYTES || words.len() > WORDS_MAX_LEN {
+    if len + (words.len() + SEAL_LEN) as u64 > most || words.len() > WORDS_MAX_LEN {
         return Err(too_much().into());
     }
     let words_len = u32::try_from(words.len()).map_err(|_long| too_much())?;

@@ -82,6 +82,8 @@ pub(super) struct Kept {
 pub struct CodeStore {
     folder: PathBuf,
     key: Arc<Key>,
+    /// Most bytes of all files.
+    most: u64,
     seen: Arc<Seen>,
 }
 
@@ -103,7 +105,7 @@ impl CodeStore {
             return Err(CodeStoreError::KeyInside);
         }
         let key = Arc::new(Key::read_or_make(key)?);
-        Ok(Self { folder: folder.to_owned(), key, seen: Arc::default() })
+        Ok(Self { folder: folder.to_owned(), key, most: KEPT_BYTES, seen: Arc::default() })
     }
 
     /// What became of the plugins that were looked for so far.
@@ -117,7 +119,7 @@ impl CodeStore {
     /// The entry of a plugin for an engine, if it is there, whole, ours and still private. What is
     /// there and isn't is told.
     pub(super) fn read(&self, plugin: &Address, engine: &str) -> Option<Kept> {
-        match entry::open(&self.folder, &self.key, plugin, engine) {
+        match entry::open(&self.folder, &self.key, plugin, engine, self.most) {
             Ok(kept) => Some(kept),
             Err(Refused::Missing) => None,
             Err(refused) => {
@@ -150,8 +152,8 @@ impl CodeStore {
         words: &[u8],
     ) {
         let kept = (code, digest, words);
-        match entry::write(&self.folder, &self.key, plugin, engine, kept) {
-            Ok(()) => prune::prune(&self.folder),
+        match entry::write(&self.folder, &self.key, plugin, engine, kept, self.most) {
+            Ok(()) => prune::prune(&self.folder, self.most),
             Err(error) => tracing::warn!("compiled code wasn't kept: {error}"),
         }
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{CODE, KEPT_BYTES, PART};
+use super::{CODE, PART};
 
 /// Files that are kept.
 pub(super) const KEPT_FILES: usize = 128;
@@ -17,8 +17,8 @@ pub(super) const KEPT_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// No file takes as long to be written, so whoever wrote this one is gone.
 const PART_MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// Removes what is too much, too old, or left behind.
-pub(super) fn prune(folder: &Path) {
+/// Removes what is too much, too old, or left behind. `most`: bytes of all files.
+pub(super) fn prune(folder: &Path, most: u64) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut kept = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -32,15 +32,15 @@ pub(super) fn prune(folder: &Path) {
         }
     }
     kept.sort();
-    bound(&kept);
+    bound(&kept, most);
 }
 
 /// `kept` has the least recently used first.
-fn bound(kept: &[(SystemTime, u64, PathBuf)]) {
+fn bound(kept: &[(SystemTime, u64, PathBuf)], most: u64) {
     let mut bytes = kept.iter().fold(0_u64, |sum, (_, len, _)| sum.saturating_add(*len));
     let mut files = kept.len();
     for (used, len, path) in kept {
-        let too_much = bytes > KEPT_BYTES || files > KEPT_FILES;
+        let too_much = bytes > most || files > KEPT_FILES;
         if !too_much && !is_older(*used, KEPT_AGE) {
             break;
         }

@@ -282,7 +282,7 @@ fn words_of(error: &NameError, client: &PluginName) -> String {
         NameError::Reserved(_) => format!("the name `{client}` belongs to belljar, or looks so"),
         NameError::Taken(_) => format!("the name `{client}` is taken"),
         NameError::Confusable(..) => format!("the name `{client}` looks like one that is taken"),
-        NameError::WireName(..) | NameError::NoName(_) => {
+        NameError::WireName(..) | NameError::KeptWire(..) | NameError::NoName(_) => {
             format!("a tool of `{client}` would have the name of another tool")
         }
     }

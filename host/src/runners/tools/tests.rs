@@ -137,14 +137,42 @@ fn every_change_raises_the_revision_and_is_told() {
     assert_eq!(told, [("web".to_owned(), 1), ("web".to_owned(), 0)]);
 }
 
+fn expected(text: &str) -> ExpectedPlugin {
+    ExpectedPlugin { name: name(text), wire_names: Vec::new() }
+}
+
 #[test]
 fn the_name_of_a_plugin_that_is_still_loaded_is_taken_by_nobody_else() {
     let tools = tools();
-    tools.expect([name("weather"), name("maps")]);
+    tools.expect([expected("weather"), expected("maps")]);
     tools.put(&name("weather"), outside(&["weather.now"])).unwrap_err();
     tools.put(&name("weath-er"), outside(&["weath-er.now"])).unwrap_err();
+    tools.put_new(&name("weather"), outside(&["weather.now"]), &[]).unwrap_err();
     tools.put(&name("far"), outside(&["far.now"])).unwrap();
     tools.no_longer_expect(&name("weather"));
     tools.put(&name("weather"), outside(&["weather.now"])).unwrap();
     tools.put(&name("maps"), outside(&["maps.now"])).unwrap_err();
+}
+
+#[test]
+fn a_wire_name_that_a_plugin_to_come_may_have_is_taken_by_nobody_else() {
+    let tools = tools();
+    let plugin = ExpectedPlugin { wire_names: vec!["forecast".to_owned()], ..expected("sky-now") };
+    tools.expect([plugin]);
+    // `sky_now-temperature` reads like the wire name of `sky-now.temperature`.
+    let alike = || outside(&["sky.now-temperature"]);
+    let given = || with_wire_name(outside(&["web.fetch"]), "FORECAST");
+    for error in [
+        tools.put(&name("sky"), alike()).unwrap_err(),
+        tools.put_new(&name("sky"), alike(), &[]).unwrap_err(),
+        tools.put(&name("web"), given()).unwrap_err(),
+    ] {
+        assert!(matches!(error, NameError::KeptWire(..)), "{error}");
+        assert!(error.to_string().contains("kept for `sky-now`"), "{error}");
+    }
+    assert!(ids(&tools).is_empty());
+    tools.put(&name("sky"), outside(&["sky.today"])).unwrap();
+    tools.no_longer_expect(&name("sky-now"));
+    tools.put(&name("sky"), alike()).unwrap();
+    tools.put(&name("web"), given()).unwrap();
 }

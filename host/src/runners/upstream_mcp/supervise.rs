@@ -140,11 +140,15 @@ impl Supervisor {
             let Err(error) = self.tools.put(name, OutsideTools { tools, runner }) else {
                 return Ok(());
             };
-            let NameError::WireName(other, own) = &error else { return Err(error.into()) };
+            let (own, other) = match &error {
+                NameError::WireName(other, own) => (own, Some(other)),
+                NameError::KeptWire(own, _) => (own, None),
+                _ => return Err(error.into()),
+            };
             let before = described.len();
             described.retain(|tool| {
                 let id = &tool.found.descriptor.id;
-                id != own && (id != other || own.plugin == *name)
+                id != own && (Some(id) != other || own.plugin == *name)
             });
             if described.len() == before {
                 return Err(error.into());

@@ -20,6 +20,10 @@ use super::{CompilingError, check, compatibility_of, compile_here};
 
 /// Descriptors it may have: the three of every process, and a few that libraries open and close.
 const OPEN_FILES: u64 = 16;
+/// At 0 there is no core file, and a program that cores are piped to gets one all the same: core(5)
+/// has no limit for it. At exactly 1 the kernel ends the dump before it starts that program, with
+/// which it guards such programs against themselves (Linux, fs/coredump.c), and no file is as short.
+const CORE_BYTES: u64 = 1;
 /// Between the signal that says that the time is up and the one that can't be answered.
 const CPU_GRACE_SECONDS: u64 = 5;
 
@@ -91,7 +95,7 @@ fn bound() -> std::io::Result<()> {
         (Resource::Cpu, CPU_SECONDS),
         // It writes to a pipe and to no file.
         (Resource::Fsize, 0),
-        (Resource::Core, 0),
+        (Resource::Core, CORE_BYTES),
         (Resource::Nofile, OPEN_FILES),
     ];
     for (resource, most) in bounds {

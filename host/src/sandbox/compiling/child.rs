@@ -3,6 +3,7 @@
 //! Judges nothing of the component: the process says what is wrong with it.
 
 use std::io::{Read as _, Seek as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -10,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+};
 
 use super::super::compiled::ComponentError;
 use super::CompilingError;
@@ -30,6 +33,8 @@ const THREADS_MAX: usize = 8;
 /// How long the end of a process that has said all is waited for: giving back its memory takes a busy
 /// machine a while.
 const LEAVING: Duration = Duration::from_secs(60);
+/// How often a process is asked whether it has ended, where nothing tells.
+const ASKING: Duration = Duration::from_millis(10);
 
 /// Compiles in a process of its own.
 pub(super) fn compile(
@@ -37,7 +42,8 @@ pub(super) fn compile(
     engine: &str,
     bytes: &[u8],
 ) -> Result<Vec<u8>, ComponentError> {
-    compile_within(program, engine, bytes, &Most { wall: WALL, code_len: CODE_MAX_LEN })
+    let most = Most { wall: WALL, code_len: CODE_MAX_LEN };
+    compile_within(program, engine, bytes, &most, |pid| pidfd_open(pid, PidfdFlags::empty()))
 }
 
 /// What a process may take before it is ended.
@@ -46,11 +52,13 @@ pub(super) struct Most {
     pub(super) code_len: u64,
 }
 
+/// `watch` opens what can be read once a process has ended.
 pub(super) fn compile_within(
     program: &Path,
     engine: &str,
     bytes: &[u8],
     most: &Most,
+    watch: fn(Pid) -> rustix::io::Result<OwnedFd>,
 ) -> Result<Vec<u8>, ComponentError> {
     let deadline = Instant::now() + most.wall;
     let start = |error: std::io::Error| CompilingError::Start(error.to_string());
@@ -61,7 +69,7 @@ pub(super) fn compile_within(
         Err(Unread::TooLong) => return Err(CompilingError::Code(most.code_len >> 20).into()),
         Err(Unread::Io(error)) => return Err(CompilingError::Lost(error.to_string()).into()),
     };
-    let status = process.ended(deadline.min(Instant::now() + LEAVING));
+    let status = process.ended(deadline.min(Instant::now() + LEAVING), watch);
     match status {
         Some(status) if status.success() => read(answer, engine)
             .unwrap_or_else(|| Err(CompilingError::Lost("it isn't a compiler".to_owned()).into())),
@@ -120,11 +128,29 @@ fn ready(fd: &impl std::os::fd::AsFd, deadline: Instant) -> std::io::Result<bool
     }
 }
 
-/// Says what ended it. A failed allocation aborts, and so does little else.
-fn lost(status: ExitStatus) -> CompilingError {
+/// Waits like [`ready`] for the end of a process, by asking again and again: before Linux 5.3, under
+/// gVisor and where seccomp forbids it there is no pidfd_open(2). The process is still to be reaped.
+pub(super) fn ends_when_asked(pid: Pid, deadline: Instant) -> std::io::Result<bool> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    loop {
+        match waitid(WaitId::Pid(pid), options) {
+            Ok(Some(_)) => return Ok(true),
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        std::thread::sleep(left.min(ASKING));
+    }
+}
+
+/// Says what ended it, as far as its signal does.
+pub(super) fn lost(status: ExitStatus) -> CompilingError {
     let signal = |signal: Signal| Some(signal.as_raw());
     match status.signal() {
-        ended if ended == signal(Signal::ABORT) => CompilingError::Memory(MEMORY_BYTES >> 20),
+        ended if ended == signal(Signal::ABORT) => CompilingError::Aborted(MEMORY_BYTES >> 20),
         ended if ended == signal(Signal::XCPU) => CompilingError::Cpu(CPU_SECONDS),
         Some(other) => CompilingError::Lost(format!("signal {other}")),
         None => CompilingError::Lost(status.to_string()),
@@ -158,10 +184,16 @@ impl Process {
     }
 
     /// Waits for its end. `None`: it doesn't come in time, and is made.
-    fn ended(&mut self, deadline: Instant) -> Option<ExitStatus> {
+    fn ended(
+        &mut self,
+        deadline: Instant,
+        watch: fn(Pid) -> rustix::io::Result<OwnedFd>,
+    ) -> Option<ExitStatus> {
         let child = self.0.as_mut()?;
-        let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()?;
-        if !ready(&pidfd, deadline).ok()? {
+        let pid = Pid::from_child(child);
+        let watched = watch(pid).map_err(std::io::Error::from);
+        let told = watched.and_then(|end| ready(&end, deadline));
+        if !told.or_else(|_unknown| ends_when_asked(pid, deadline)).ok()? {
             return None;
         }
         // The group goes before the process is reaped: afterwards the number may be another's.

@@ -23,9 +23,12 @@ pub enum CompilingError {
     /// The processor.
     #[error("compiling it took more than {0} s of processor time; its compiler was ended")]
     Cpu(u64),
-    /// The memory.
-    #[error("compiling it ended its compiler, which may use {0} MiB of memory: it wanted more")]
-    Memory(u64),
+    /// It gave up itself. Nothing tells a failed allocation from a fault that aborts.
+    #[error(
+        "its compiler aborted: it wanted more than the {0} MiB of memory that it may use, or met a \
+         fault of its own"
+    )]
+    Aborted(u64),
     /// More code than is taken.
     #[error("it compiles to more than {0} MiB of code")]
     Code(u64),

@@ -73,7 +73,10 @@ impl Compiling {
 }
 
 /// Cheap checks, which give better words than a compiler's and bound what it is handed.
-fn check(bytes: &[u8]) -> Result<(), ComponentError> {
+///
+/// # Errors
+/// Bytes that are no component, and one that is too large or has too much of something.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), ComponentError> {
     if bytes.len() > COMPONENT_MAX_LEN {
         return Err(ComponentError::TooLarge(bytes.len()));
     }

@@ -1,9 +1,15 @@
 //! The compiler's process: what it is given, how it ends, and who ends it.
 
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::time::Duration;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
 
-use super::child::{Most, compile_within};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::child::{Most, compile_within, ends_when_asked, lost};
 use super::*;
 
 const MINUTE: Most = Most { wall: Duration::from_secs(60), code_len: 1 << 20 };
@@ -13,7 +19,11 @@ fn compiling() -> Compiling {
 }
 
 fn by(program: &str, most: &Most) -> String {
-    compile_within(Path::new(program), "0", b"", most).unwrap_err().to_string()
+    watched(program, most, |pid| pidfd_open(pid, PidfdFlags::empty()))
+}
+
+fn watched(program: &str, most: &Most, watch: fn(Pid) -> Result<OwnedFd, Errno>) -> String {
+    compile_within(Path::new(program), "0", b"", most, watch).unwrap_err().to_string()
 }
 
 #[test]
@@ -74,6 +84,40 @@ fn a_program_that_is_no_compiler_is_told() {
         let error = by(program, &MINUTE);
         assert!(error.contains(words), "{program}: {error}");
     }
+}
+
+#[test]
+fn what_ended_the_compiler_is_told_as_far_as_it_is_known() {
+    for (raw, words) in [
+        (6, "aborted: it wanted more than the 4096 MiB of memory that it may use, or met a fault"),
+        (24, "more than 300 s of processor time"),
+        (9, "without an answer: signal 9"),
+        (11, "without an answer: signal 11"),
+        (0x100, "without an answer: exit status: 1"),
+    ] {
+        let told = lost(ExitStatus::from_raw(raw)).to_string();
+        assert!(told.contains(words), "{raw}: {told}");
+    }
+}
+
+#[test]
+fn without_pidfd_open_the_end_of_the_process_is_met_all_the_same() {
+    for missing in [(|_| Err(Errno::NOSYS)) as fn(Pid) -> _, |_| Err(Errno::PERM)] {
+        assert!(watched("true", &MINUTE, missing).contains("it isn't a compiler"));
+        assert!(watched("false", &MINUTE, missing).contains("exit status: 1"));
+    }
+}
+
+#[test]
+fn a_process_that_is_asked_has_a_deadline_too_and_is_left_to_be_reaped() {
+    let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+    let pid = Pid::from_child(&child);
+    assert!(!ends_when_asked(pid, Instant::now() + Duration::from_millis(30)).unwrap());
+    child.kill().unwrap();
+    assert!(ends_when_asked(pid, Instant::now() + Duration::from_secs(60)).unwrap());
+    assert!(ends_when_asked(pid, Instant::now()).unwrap());
+    child.wait().unwrap();
+    ends_when_asked(pid, Instant::now()).unwrap_err();
 }
 
 mod answers {

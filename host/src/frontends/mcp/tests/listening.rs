@@ -69,6 +69,35 @@ async fn a_modern_client_listens_until_it_cancels() {
 }
 
 #[tokio::test]
+async fn whoever_subscribes_after_a_change_is_told_of_it_once() {
+    let desk = Desk::new();
+    let mut client = desk.connect();
+    let wanted = json!({"notifications": {"toolsListChanged": true}});
+    client.ask(1, "tools/list", json!({})).await;
+    // A plugin that was compiled meanwhile: nobody listens yet.
+    desk.tools.set(vec![reader("fake.read"), reader("late.read")]);
+    client.send("sub", "subscriptions/listen", wanted).await;
+    assert_eq!(client.next().await["method"], "notifications/subscriptions/acknowledged");
+    let told = client.next().await;
+    assert_eq!(told["method"], "notifications/tools/list_changed", "{told}");
+    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "sub", "{told}");
+    let listed = client.ask(2, "tools/list", json!({})).await;
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 2);
+    let quiet = client.call(3, "late_read", json!({})).await;
+    assert_eq!(quiet["result"]["isError"], false, "{quiet}");
+}
+
+#[tokio::test]
+async fn whoever_subscribes_before_any_change_is_told_of_none() {
+    let desk = Desk::new();
+    let mut client = desk.connect();
+    let wanted = json!({"notifications": {"toolsListChanged": true}});
+    client.send("sub", "subscriptions/listen", wanted).await;
+    assert_eq!(client.next().await["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(client.call(1, "fake_read", json!({})).await["id"], 1);
+}
+
+#[tokio::test]
 async fn one_subscription_more_than_the_bound_is_refused_and_each_ends_with_the_server() {
     let mut settings = McpSettings::default();
     settings.bounds.subscriptions = 1;

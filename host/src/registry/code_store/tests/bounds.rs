@@ -62,13 +62,29 @@ fn code_that_is_in_use_stays_however_old_it_is() {
 
 #[test]
 fn code_larger_than_all_that_is_kept_is_not_written() {
-    let place = Place::new();
-    let path = place.path(&plugin(), "e");
-    let file = std::fs::File::create(&path).unwrap();
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
-    file.set_len(KEPT_BYTES + SEAL_LEN as u64 + 1).unwrap();
-    // Refused by its length, before a byte is read.
-    assert!(place.store.read(&plugin(), "e").is_none());
+    let mut place = Place::new();
+    place.write(b"native");
+    place.store.most = 1000;
+    let largest = 1000 - SEAL_LEN - WORDS.len();
+    // Written, it would push out all others.
+    put(&place.store, &plugin(), "larger", &vec![1; largest + 1]);
+    assert!(place.read().is_some() && !place.path(&plugin(), "larger").exists());
+    let mut place = Place::new();
+    place.store.most = 1000;
+    place.write(&vec![1; largest]);
+    assert!(place.read().is_some());
+}
+
+#[test]
+fn an_entry_larger_than_all_that_is_kept_is_not_read() {
+    let mut place = Place::new();
+    place.write(b"native");
+    let len = std::fs::metadata(place.path(&plugin(), "e")).unwrap().len();
+    // Nothing else is wrong with it.
+    place.store.most = len;
+    assert!(place.read().is_some());
+    place.store.most = len - 1;
+    assert!(place.read().is_none());
     assert_eq!(place.store.seen().refused, 1);
 }
 

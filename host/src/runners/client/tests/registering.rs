@@ -10,7 +10,7 @@ use crate::contract::limits::Limits;
 use crate::contract::result::Usage;
 use crate::engine::ports::{LiveLevels as _, ToolLookup as _, ToolRunner};
 use crate::events::Seen;
-use crate::runners::OutsideTools;
+use crate::runners::{ExpectedPlugin, OutsideTools};
 
 fn registers(gateway: &Gateway, caller: &str, name: &str) -> Result<Client, ClientError> {
     let mut client = gateway.connect(caller)?;
@@ -109,6 +109,30 @@ fn a12_no_client_takes_the_name_of_what_runs_on_the_server_or_of_another() {
     assert_eq!(gateway.ids(), ["laptop.run-shell"]);
     drop(registers(&gateway, "eve", "desk").unwrap());
     assert_eq!(gateway.ids(), ["laptop.run-shell"]);
+}
+
+#[test]
+fn a12_no_client_takes_a_name_of_a_plugin_that_is_still_compiled() {
+    let gateway = Gateway::new();
+    let plugin = |name: &str| ExpectedPlugin {
+        name: name.parse().unwrap(),
+        wire_names: vec!["desk_run-shell".to_owned()],
+    };
+    gateway.tools.expect([plugin("laptop-run")]);
+    for (name, reason) in [
+        ("laptop-run", "is taken"),
+        ("Iaptop-run", "looks like one"),
+        // `laptop_run-shell` and `laptop-run_shell` are one name to a model.
+        ("laptop", "a tool of `laptop` would have the name of another tool"),
+        ("desk", "a tool of `desk` would have the name of another tool"),
+    ] {
+        let Err(ClientError::Registration(why)) = registers(&gateway, "eve", name) else {
+            panic!("`{name}` was taken")
+        };
+        assert!(why.contains(reason), "{name}: {why}");
+    }
+    gateway.tools.no_longer_expect(&"laptop-run".parse().unwrap());
+    registers(&gateway, "eve", "laptop").unwrap();
 }
 
 #[test]
