@@ -109,6 +109,7 @@ fn main() -> ExitCode {
         eprintln!("{name}, after {:.0?} …", bench.began.elapsed());
         // The others are still worth their time; the run has failed all the same.
         if catch_unwind(AssertUnwindSafe(|| measure(&mut bench))).is_err() {
+            bench.figures.fail(name);
             bench.figures.miss(format!("everything of `{name}`"), "it failed; see above");
             is_right = false;
         }

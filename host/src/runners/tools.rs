@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::contract::arguments::ArgumentCheck;
 use crate::contract::ids::{PluginName, ToolId};
@@ -58,6 +58,8 @@ pub struct Tools {
     outside: Mutex<BTreeMap<PluginName, OutsideTools>>,
     /// Plugins that are still being loaded. Locked after `outside`, where both are.
     expected: Mutex<Vec<ExpectedPlugin>>,
+    /// Told when one of them is there, or will not be.
+    came: Notify,
     revision: watch::Sender<u64>,
     bus: EventBus,
 }
@@ -86,6 +88,7 @@ impl Tools {
             now: ArcSwap::from_pointee(now),
             outside: Mutex::default(),
             expected: Mutex::default(),
+            came: Notify::new(),
             revision: watch::Sender::new(0),
             bus,
         }
@@ -168,6 +171,7 @@ impl Tools {
     /// Says that one of them isn't any more, however that ended.
     pub fn no_longer_expect(&self, plugin: &PluginName) {
         self.expected().retain(|it| it.name != *plugin);
+        self.came.notify_waiters();
     }
 
     /// Adds a plugin that came to be loaded after the others. What was kept for it is kept until it
@@ -185,6 +189,20 @@ impl Tools {
         self.renew(&source, &outside);
         self.no_longer_expect(&source);
         Ok(())
+    }
+
+    /// Waits until no plugin is still being loaded.
+    pub async fn all_came(&self) {
+        loop {
+            let came = self.came.notified();
+            tokio::pin!(came);
+            // Before the look, so that nothing is missed between the two.
+            came.as_mut().enable();
+            if self.expected().is_empty() {
+                return;
+            }
+            came.await;
+        }
     }
 
     fn expected(&self) -> MutexGuard<'_, Vec<ExpectedPlugin>> {

@@ -136,10 +136,12 @@ async fn run_within(
     let mut running = Running::new(guest, held, &gathered, sandbox.reaper());
     let (mut report, polled) = outcome_of(&mut running, &attempt).await;
     let host_wait = started.elapsed().saturating_sub(polled);
-    // One that failed says nothing of how its plugin starts under the limits it had.
+    // The store goes before the permit that counts it. A call that failed says nothing of how its
+    // plugin starts under the limits it had.
     let returned = matches!(report.end, End::Returned(_));
+    let store = report.store.take().filter(|_| returned);
     if let Some(permit) = running.release().filter(|_| returned) {
-        let (store, limits) = (report.store.take(), Arc::clone(&attempt.limits));
+        let limits = Arc::clone(&attempt.limits);
         Shelf::ended(&tool.compiled, sandbox.ready(), Spent { store, permit, limits });
     }
     drop(running);

@@ -47,6 +47,7 @@ async fn overshoots(host: &Host) -> Times {
         let call = tokio::spawn(spin(host.clone(), number, DEADLINE, token));
         late.push(call.await.expect("its end"));
     }
+    assert!(spinning.iter().all(|guest| !guest.is_finished()), "every core was busy");
     enough.cancel();
     for guest in spinning {
         guest.await.expect("its end");

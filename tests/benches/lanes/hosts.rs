@@ -29,6 +29,7 @@ pub(crate) struct Plan {
     pub(crate) plugins: Vec<PluginSource>,
     pub(crate) builtins: bool,
     pub(crate) config: Config,
+    has_own_sandbox: bool,
 }
 
 impl Plan {
@@ -49,6 +50,7 @@ impl Plan {
     /// The same with keys of `[sandbox]`; an error says that this build doesn't know them.
     pub(crate) fn with_sandbox(mut self, keys: &[(&str, u32)]) -> Result<Self, String> {
         self.config = sandbox_config(keys)?;
+        self.has_own_sandbox = true;
         Ok(self)
     }
 
@@ -59,6 +61,10 @@ impl Plan {
 
     /// Starts it with this folder for its state.
     pub(crate) fn start_in(mut self, state: &Path) -> App {
+        if !self.has_own_sandbox {
+            // Each call is to make its own instance, as C′ does; `ready` measures the other way.
+            self.config.sandbox.ready_instances = 0;
+        }
         self.config.audit.path = None;
         self.config.state = Some(state.to_owned());
         let setup = Setup {

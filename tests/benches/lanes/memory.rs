@@ -17,7 +17,8 @@ pub(crate) const GROWING: &str = "growing";
 
 /// Calls that sleep at once.
 const ASLEEP: u32 = 1000;
-const PLACES: [(&str, u32); 2] = [("concurrency", ASLEEP), ("plugin_concurrency", ASLEEP)];
+const PLACES: [(&str, u32); 3] =
+    [("concurrency", ASLEEP), ("plugin_concurrency", ASLEEP), ("ready_instances", 0)];
 /// Calls before memory is looked at first, and at last.
 const EARLY: usize = 10_000;
 const LATE: usize = 1_000_000;
@@ -56,6 +57,7 @@ pub(crate) fn sleeping() -> Vec<f64> {
         for call in asleep {
             call.await.expect("its end");
         }
+        assert!(after > before, "a thousand calls that sleep take memory");
         (after - before) / f64::from(ASLEEP)
     });
     vec![each]

@@ -15,7 +15,8 @@ const IN_FLIGHT: [usize; 4] = [1, 2, 8, 64];
 /// Calls of a lane in a round, over all its tasks.
 const CALLS: usize = 6400;
 /// The sandbox's places, so that none of 64 calls waits for one.
-const PLACES: [(&str, u32); 2] = [("concurrency", 64), ("plugin_concurrency", 64)];
+const PLACES: [(&str, u32); 3] =
+    [("concurrency", 64), ("plugin_concurrency", 64), ("ready_instances", 0)];
 
 /// D beside C′ with so many in flight.
 pub(crate) fn ratio(in_flight: usize) -> String {

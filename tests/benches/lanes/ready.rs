@@ -58,8 +58,7 @@ pub(crate) fn measure(bench: &mut Bench) {
     let bare = Bare::new(bench.engine(), bench.guests.rust(), "nop");
     let plugins =
         || [("bench", bench.rust_file()), (JS.plugin, JS.path()), (PYTHON.plugin, PYTHON.path())];
-    let fresh = Plan::of(plugins()).with_sandbox(&[("ready_instances", 0)]);
-    let fresh = fresh.unwrap_or_else(|_unknown| Plan::of(plugins())).start(bench, "apart");
+    let fresh = Plan::of(plugins()).start(bench, "apart");
     let ahead = Plan::of(plugins()).with_sandbox(&[("ready_instances", AHEAD)]);
     let ahead = ahead.map(|plan| plan.start(bench, "ready"));
     let tools = [None, Some(JS), Some(PYTHON)].map(|foreign| match foreign {

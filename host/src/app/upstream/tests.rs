@@ -24,6 +24,7 @@ use crate::contract::outcome::{Executed, Outcome};
 use crate::contract::result::{AttachmentKind, ToolResult};
 use crate::events::{EventKind, EventStream, Seen};
 use crate::gate::approval::ApprovalHook;
+use crate::runners::ExpectedPlugin;
 
 /// A folder with a host on a server in `mode`; what the server notes is in `notes`.
 struct Bench {
@@ -376,4 +377,20 @@ async fn a_server_behind_an_address_is_called_with_its_headers_and_missed_when_i
     server.kill().await.unwrap();
     let gone = echo().await;
     assert_eq!((gone.outcome, gone.executed), (Outcome::Unavailable, Executed::No));
+}
+
+#[tokio::test]
+async fn tools_that_were_left_out_for_a_plugin_to_come_are_offered_once_it_is_settled() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = start(&setup(folder.path(), "plain", "")).unwrap();
+    let plugin =
+        ExpectedPlugin { name: "late".parse().unwrap(), wire_names: vec!["up_echo".to_owned()] };
+    app.tools.expect([plugin.clone()]);
+    app.upstream.start();
+    app.upstream.settled().await;
+    assert!(app.host.tool("up.kept").is_some() && app.host.tool("up.echo").is_none());
+    app.tools.no_longer_expect(&plugin.name);
+    while app.host.tool("up.echo").is_none() {
+        tokio::task::yield_now().await;
+    }
 }

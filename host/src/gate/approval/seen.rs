@@ -40,8 +40,9 @@ struct Known {
 }
 
 impl Last {
-    fn is_fresh(&self, max_age: Duration) -> bool {
-        self.revision.is_some_and(|(at, _)| at.elapsed() < max_age)
+    fn fresh(&self, max_age: Duration) -> Option<Revision> {
+        let young = self.revision.filter(|(at, _)| at.elapsed() < max_age);
+        young.map(|(_, revision)| revision)
     }
 }
 
@@ -66,11 +67,14 @@ impl ApprovalQueue {
         let mut last = self.last();
         // What was looked up just now is known without the store, which may have to ask the disk.
         let is_known = last.remembered.is_some();
-        let at_once = last.is_fresh(REMEMBERED_MAX_AGE) || self.0.store.looks_at_once();
-        if !is_known || !at_once {
+        let fresh = last.fresh(REMEMBERED_MAX_AGE);
+        if !is_known || (fresh.is_none() && !self.0.store.looks_at_once()) {
             return Ok(None);
         }
-        let revision = self.look(&mut last, REMEMBERED_MAX_AGE)?;
+        let revision = match fresh {
+            Some(revision) => revision,
+            None => self.look(&mut last, Duration::ZERO)?,
+        };
         let known = last.remembered.as_ref().filter(|known| known.revision == revision);
         Ok(known.map(|known| Arc::clone(&known.set)))
     }
@@ -96,12 +100,10 @@ impl ApprovalQueue {
     }
 
     fn look(&self, last: &mut Last, max_age: Duration) -> Result<Revision, StorageError> {
-        let now = Instant::now();
-        if let Some((at, revision)) = last.revision
-            && now.duration_since(at) < max_age
-        {
+        if let Some(revision) = last.fresh(max_age) {
             return Ok(revision);
         }
+        let now = Instant::now();
         let revision = self.0.store.revision()?;
         last.revision = Some((now, revision));
         Ok(revision)

@@ -22,6 +22,7 @@ mod state;
 mod supervise;
 mod unread;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -88,6 +89,7 @@ impl Upstreams {
                 bus: self.bus.clone(),
                 redactor: self.redactor.clone(),
                 end: self.end.clone(),
+                kept_out: AtomicBool::new(false),
             };
             running.spawn(supervisor.run());
         }

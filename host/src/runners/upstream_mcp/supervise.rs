@@ -3,6 +3,7 @@
 //! Never gives up, and never hurries: see [`Backoff`].
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
@@ -37,6 +38,8 @@ pub(super) struct Supervisor {
     pub(super) bus: EventBus,
     pub(super) redactor: Redactor,
     pub(super) end: CancellationToken,
+    /// Whether a tool was left out for a plugin that is still being loaded.
+    pub(super) kept_out: AtomicBool,
 }
 
 impl Supervisor {
@@ -134,6 +137,7 @@ impl Supervisor {
     /// Puts the tools up, without those whose name a tool of somebody else has.
     fn put(&self, described: &mut Vec<Described>) -> Result<(), UpstreamError> {
         let name = &self.shared.server.name;
+        self.kept_out.store(false, Ordering::Release);
         loop {
             let tools = described.iter().map(|tool| tool.found.clone()).collect();
             let runner = Arc::new(ServerRunner(Arc::clone(&self.shared)));
@@ -142,7 +146,10 @@ impl Supervisor {
             };
             let (own, other) = match &error {
                 NameError::WireName(other, own) => (own, Some(other)),
-                NameError::KeptWire(own, _) => (own, None),
+                NameError::KeptWire(own, _) => {
+                    self.kept_out.store(true, Ordering::Release);
+                    (own, None)
+                }
                 _ => return Err(error.into()),
             };
             let before = described.len();
@@ -157,7 +164,8 @@ impl Supervisor {
         }
     }
 
-    /// Lists again whenever the server says so; ends when it goes.
+    /// Lists again whenever the server says so, and once plugins are there for which tools were left
+    /// out; ends when it goes.
     async fn follow(&self, connection: &Connection, mut changes: Changes) -> UpstreamError {
         let link = &connection.link;
         loop {
@@ -165,6 +173,7 @@ impl Supervisor {
                 () = link.gone.cancelled() => return UpstreamError::Gone(link.why()),
                 () = link.changed.notified() => SETTLE,
                 pause = changes.missed() => pause,
+                () = self.tools.all_came(), if self.kept_out.load(Ordering::Acquire) => Duration::ZERO,
             };
             tokio::select! {
                 () = link.gone.cancelled() => continue,
