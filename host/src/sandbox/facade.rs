@@ -143,7 +143,7 @@ impl Sandbox {
     /// The component in the engine of its class.
     fn placed(&self, code: &Code<'_>) -> Result<(&Home, Component), ComponentError> {
         let invalid = |error: wasmtime::Error| ComponentError::Invalid(format!("{error:#}"));
-        match self.component_in(&self.0.lean, code) {
+        match Self::component_in(&self.0.lean, code) {
             Ok(component) if Class::of(&component) == Class::Lean => {
                 return Ok((&self.0.lean, component));
             }
@@ -154,7 +154,7 @@ impl Sandbox {
             _ => {}
         }
         let heavy = self.heavy()?;
-        Ok((heavy, self.component_in(heavy, code).map_err(invalid)?))
+        Ok((heavy, Self::component_in(heavy, code).map_err(invalid)?))
     }
 
     /// The engine of large components.
@@ -169,7 +169,7 @@ impl Sandbox {
     }
 
     #[expect(unsafe_code, reason = "loading our own compiled code has no safe form in wasmtime")]
-    fn component_in(&self, home: &Home, code: &Code<'_>) -> wasmtime::Result<Component> {
+    fn component_in(home: &Home, code: &Code<'_>) -> wasmtime::Result<Component> {
         let engine = home.engine.wasmtime();
         let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
         // SAFETY: arbitrary bytes here would be arbitrary native code. A `Code` is made in two
