@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use belljar::app::CompileIn;
 use belljar::contract::descriptor::ToolSource;
 use belljar::registry::{CodeStore, Loader, PluginContent, PluginFile, PluginGiven};
-use belljar::sandbox::Sandbox;
+use belljar::sandbox::{Sandbox, SandboxSettings};
 
 use super::bench::{Bench, FEW_ROUNDS, Lane, p50, rounds};
 use super::figures::{Times, over};
@@ -60,7 +60,7 @@ fn loaded(loader: &Loader, path: &Path) -> Duration {
 /// Measures both.
 pub(crate) fn measure(bench: &mut Bench) {
     let place = BELLJAR.map_or(CompileIn::ThisProcess, |it| CompileIn::Child(it.into()));
-    let sandbox = Sandbox::compiling_in(place).expect("a sandbox");
+    let sandbox = Sandbox::with(place, SandboxSettings::default(), None).expect("a sandbox");
     let folder = bench.folder("loading");
     std::fs::create_dir(&folder).expect("a folder");
     let store = CodeStore::open(&folder.join("code"), &folder.join("key")).expect("a store");
