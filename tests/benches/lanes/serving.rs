@@ -19,9 +19,9 @@ const NAMES: [&str; 20] = [
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty",
     "knoll", "larch", "marsh", "north", "otter", "plume", "quartz", "ridge", "stone", "tundra",
 ];
-/// Tools of a Rust plugin, and of each of the other two.
-/// Ten of the builtins and two of the host itself.
+/// Tools of the builtins (ten) and of the host itself.
 const OWN_TOOLS: usize = 12;
+/// Tools of a Rust plugin, and of each of the other two.
 const RUST_TOOLS: usize = 5;
 const FOREIGN_TOOLS: usize = 8;
 
