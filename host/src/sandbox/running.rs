@@ -211,39 +211,15 @@ impl<F: Future<Output = Report>> Future for Measured<F> {
 
 #[cfg(test)]
 mod tests {
-    use tokio_util::sync::CancellationToken;
-
     use super::*;
-    use crate::contract::arguments::CheckedArguments;
     use crate::contract::limits::Limits;
-    use crate::contract::sink::{CallSink, LogLevel, Progress, Stream};
-
-    struct Deaf;
-
-    impl CallSink for Deaf {
-        fn progress(&self, _progress: Progress) {}
-        fn log(&self, _level: LogLevel, _message: String) {}
-        fn printed(&self, _stream: Stream, _text: String, _dropped: u64) {}
-        fn author_note(&self, _text: String) {}
-    }
+    use crate::sandbox::store::nobodys;
 
     fn attempt(memory: u64, shares_task: bool) -> Attempt {
         let mut limits = Limits::default();
         limits.set(LimitKind::Memory, memory).unwrap();
-        Attempt {
-            call_id: "c".parse().unwrap(),
-            number: 1,
-            arguments: Arc::new(CheckedArguments::new(serde_json::Map::new())),
-            limits: Arc::new(limits),
-            grants: Arc::default(),
-            idempotency_key: None,
-            deadline: Instant::now() + Duration::from_secs(1),
-            deadline_kind: LimitKind::AttemptDeadline,
-            cancel: CancellationToken::new(),
-            shares_task,
-            sink: Arc::new(Deaf),
-            asked_by: None,
-        }
+        let deadline = Instant::now() + Duration::from_secs(1);
+        Attempt { shares_task, ..nobodys(Arc::new(limits), deadline).unwrap() }
     }
 
     fn crashed() -> Report {

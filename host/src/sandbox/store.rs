@@ -177,11 +177,23 @@ pub(crate) fn bare_store(
     fuel: u64,
     deadline: Instant,
 ) -> wasmtime::Result<Store<HostState>> {
-    let attempt = Arc::new(Attempt {
+    let attempt = Arc::new(nobodys(Arc::clone(limits), deadline)?);
+    let access: Arc<Access> = Arc::default();
+    let gathered = Gathered::of(&access.said, &attempt, None, None);
+    let (attempt, gathered) = (&attempt, &gathered);
+    let call = OfCall { access: &access, command: None, attempt, gathered, began: Instant::now() };
+    let mut store = new_store(compiled, &call)?;
+    store.set_fuel(fuel)?;
+    Ok(store)
+}
+
+/// An attempt that nobody asked for: without arguments, and nobody hears of it.
+pub(super) fn nobodys(limits: Arc<Limits>, deadline: Instant) -> wasmtime::Result<Attempt> {
+    Ok(Attempt {
         call_id: "ahead".parse()?,
         number: 1,
         arguments: Arc::new(CheckedArguments::new(serde_json::Map::new())),
-        limits: Arc::clone(limits),
+        limits,
         grants: Arc::default(),
         idempotency_key: None,
         deadline,
@@ -190,14 +202,7 @@ pub(crate) fn bare_store(
         shares_task: false,
         sink: Arc::new(Nobody),
         asked_by: None,
-    });
-    let access: Arc<Access> = Arc::default();
-    let gathered = Gathered::of(&access.said, &attempt, None, None);
-    let (attempt, gathered) = (&attempt, &gathered);
-    let call = OfCall { access: &access, command: None, attempt, gathered, began: Instant::now() };
-    let mut store = new_store(compiled, &call)?;
-    store.set_fuel(fuel)?;
-    Ok(store)
+    })
 }
 
 /// Hears nothing.

@@ -7,11 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::names::NAME_MAX_LEN;
 use super::*;
-use crate::contract::arguments::CheckedArguments;
 use crate::contract::attempt::{Attempt, AttemptEnd, End, GuestFault};
-use crate::contract::limits::{LimitKind, Limits};
-use crate::contract::sink::{CallSink, LogLevel, Progress, Stream};
+use crate::contract::limits::LimitKind;
 use crate::sandbox::codec::Words;
+use crate::sandbox::store::nobodys;
 use crate::sandbox::{Access, CompileIn, Entry, Sandbox, SandboxSettings, SandboxedTool};
 
 /// 1970-01-01 and a day.
@@ -19,30 +18,9 @@ const NOW: u64 = 86_400_000;
 /// Rust's name of `hello::work::inner` under its older scheme, as `rustc` 1.95 writes it.
 const LEGACY: &str = "_ZN5hello4work5inner17h0123456789abcdefE";
 
-struct Deaf;
-
-impl CallSink for Deaf {
-    fn progress(&self, _progress: Progress) {}
-    fn log(&self, _level: LogLevel, _message: String) {}
-    fn printed(&self, _stream: Stream, _text: String, _dropped: u64) {}
-    fn author_note(&self, _text: String) {}
-}
-
 fn attempt(number: u32, for_ms: u64, cancel: &CancellationToken) -> Attempt {
-    Attempt {
-        call_id: "c".parse().unwrap(),
-        number,
-        arguments: Arc::new(CheckedArguments::new(serde_json::Map::new())),
-        limits: Arc::new(Limits::default()),
-        grants: Arc::default(),
-        idempotency_key: None,
-        deadline: Instant::now() + Duration::from_millis(for_ms),
-        deadline_kind: LimitKind::AttemptDeadline,
-        cancel: cancel.clone(),
-        shares_task: false,
-        sink: Arc::new(Deaf),
-        asked_by: None,
-    }
+    let deadline = Instant::now() + Duration::from_millis(for_ms);
+    Attempt { number, cancel: cancel.clone(), ..nobodys(Arc::default(), deadline).unwrap() }
 }
 
 /// A sandbox that samples, and a tool `f` made of a core module's text.

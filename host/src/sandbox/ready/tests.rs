@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use super::*;
-use crate::contract::arguments::CheckedArguments;
 use crate::contract::attempt::{Attempt, AttemptEnd, End};
 use crate::contract::limits::LimitKind;
-use crate::contract::sink::{CallSink, LogLevel, Progress, Stream};
 use crate::sandbox::codec::Words;
+use crate::sandbox::store::nobodys;
 use crate::sandbox::{Access, CompileIn, Entry, Sandbox, SandboxSettings, SandboxedTool};
-use serde_json::{Map, json};
-use tokio_util::sync::CancellationToken;
+use serde_json::json;
 
 const COUNTER: &str = include_str!("../../../../tests/guests/wat/counter.wat");
 
@@ -63,34 +61,12 @@ fn asking_for(interface: &str, function: &str, resource: &str) -> String {
     starting(&lowered, "(result i32)", "(drop (call $ask))")
 }
 
-struct Deaf;
-
-impl CallSink for Deaf {
-    fn progress(&self, _progress: Progress) {}
-    fn log(&self, _level: LogLevel, _message: String) {}
-    fn printed(&self, _stream: Stream, _text: String, _dropped: u64) {}
-    fn author_note(&self, _text: String) {}
-}
-
 fn attempt(limits: &[(LimitKind, u64)]) -> Attempt {
     let mut all = Limits::default();
     for (kind, value) in limits {
         all.set(*kind, *value).unwrap();
     }
-    Attempt {
-        call_id: "c".parse().unwrap(),
-        number: 1,
-        arguments: Arc::new(CheckedArguments::new(Map::new())),
-        limits: Arc::new(all),
-        grants: Arc::default(),
-        idempotency_key: None,
-        deadline: Instant::now() + Duration::from_secs(30),
-        deadline_kind: LimitKind::AttemptDeadline,
-        cancel: CancellationToken::new(),
-        shares_task: false,
-        sink: Arc::new(Deaf),
-        asked_by: None,
-    }
+    nobodys(Arc::new(all), Instant::now() + Duration::from_secs(30)).unwrap()
 }
 
 fn sandbox(ready_instances: u32) -> Sandbox {
