@@ -16,7 +16,7 @@ use crate::contract::arguments::CheckedArguments;
 
 /// What a context is made of.
 pub(super) struct Given {
-    /// When the call came into the sandbox: the guest's clock begins there.
+    /// When the call had its permit: the guest's clock begins there.
     pub(super) began: Instant,
     pub(super) stdout: Printed,
     pub(super) stderr: Printed,
