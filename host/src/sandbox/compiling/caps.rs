@@ -19,6 +19,16 @@ const ENTRIES_MAX: u64 = 1_000_000;
 /// Bytes of a function's name, as engines take for an import's. Each frame of a backtrace copies it.
 const NAME_MAX_LEN: usize = 100_000;
 
+/// All bounds: code that was kept under others may be of a component that these refuse.
+pub(super) const ALL: [u64; 6] = [
+    PARTS_MAX as u64,
+    NESTING_MAX as u64,
+    FUNCTIONS_MAX,
+    BODY_MAX_LEN as u64,
+    ENTRIES_MAX,
+    NAME_MAX_LEN as u64,
+];
+
 /// What a component has too much of.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CapsError {

@@ -49,7 +49,8 @@ impl Compiling {
         Ok(Self { place, compatibility })
     }
 
-    /// What compiled code depends on besides the plugin: version, machine, settings. 16 hex digits.
+    /// What compiled code depends on besides the plugin: version, machine, settings, and the bounds
+    /// within which it was compiled. 16 hex digits.
     pub(crate) fn compatibility(&self) -> &str {
         &self.compatibility
     }
@@ -99,9 +100,14 @@ fn compile_here(engine: &Engine, bytes: &[u8]) -> Result<Vec<u8>, ComponentError
 }
 
 fn compatibility_of(engine: &Engine) -> String {
+    compatibility_within(engine, &caps::ALL)
+}
+
+fn compatibility_within(engine: &Engine, bounds: &[u64]) -> String {
     use std::hash::{Hash, Hasher};
     let mut hasher = std::hash::DefaultHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hasher);
+    bounds.hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 

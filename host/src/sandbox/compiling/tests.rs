@@ -40,6 +40,21 @@ fn the_hash_of_the_engine_says_more_than_that_of_one_without_a_compiler() {
 }
 
 #[test]
+fn code_that_was_kept_under_another_bound_is_not_found() {
+    let engine = Engine::new(&compiling_config()).unwrap();
+    let mut found = vec![compatibility_of(&engine)];
+    for changed in 0..caps::ALL.len() {
+        let mut bounds = caps::ALL;
+        bounds[changed] += 1;
+        found.push(compatibility_within(&engine, &bounds));
+    }
+    let all = found.len();
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), all);
+}
+
+#[test]
 fn what_is_no_component_never_reaches_the_compiler() {
     let core = wat::parse_str("(module)").unwrap();
     let too_large = vec![0; COMPONENT_MAX_LEN + 1];
