@@ -3,6 +3,7 @@
 //! Our own types first, then wasmtime's, then messages that have no type in wasmtime 48. Where one of
 //! those changes its words, the end is told as a crash instead; hostile guests notice it.
 
+use rustix::io::Errno;
 use wasmtime::component::ResourceTableError;
 use wasmtime::{Error, PoolConcurrencyLimitError, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
@@ -30,10 +31,23 @@ const NAME_MAX_LEN: usize = 200;
 /// When the error came up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The store and its instance were being made: start functions may have run.
+    /// The store and its instance were being made: start functions may have run, and have asked
+    /// nothing of the host.
     Instantiating,
+    /// So too, and a start function has asked something of the host.
+    Started,
     /// The export was being called.
     Calling,
+}
+
+impl Phase {
+    /// The same, of a guest that has asked something of the host.
+    pub(crate) fn having_asked(self) -> Self {
+        match self {
+            Self::Instantiating | Self::Started => Self::Started,
+            Self::Calling => Self::Calling,
+        }
+    }
 }
 
 /// Says what an error means.
@@ -53,9 +67,11 @@ pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, attempt: &Att
     if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
         return End::Guest(GuestFault::Exited(*code));
     }
-    if error.is::<PoolConcurrencyLimitError>() {
-        let text = "the pool of sandboxes is exhausted".to_owned();
-        return End::Refused(RunnerRefusal::Overloaded(text));
+    if let Some(text) = no_room(error).filter(|_| phase != Phase::Calling) {
+        return match phase {
+            Phase::Instantiating => End::Refused(RunnerRefusal::Overloaded(text)),
+            _ => End::Host(text),
+        };
     }
     match error.downcast_ref::<FromValError>() {
         Some(FromValError::Attachments { .. }) => {
@@ -83,13 +99,29 @@ pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, attempt: &Att
     }
     match (trap, phase) {
         (Some(trap), _) => End::Guest(GuestFault::Trapped(trap.to_string())),
-        // A machine that has no memory or descriptor for an instance says so as an IO error.
-        (None, Phase::Instantiating) if error.is::<std::io::Error>() => {
+        // What the machine refuses while an instance is made.
+        (None, Phase::Instantiating | Phase::Started) if errno(error).is_some() => {
             End::Host(first_words(error))
         }
         // Whatever runs guest code and is no trap is a value that breaks the component model.
         (None, _) => End::Guest(GuestFault::Trapped(first_words(error))),
     }
+}
+
+/// Whether there was no place for an instance, in the pool or on the machine, and in which words.
+pub(crate) fn no_room(error: &Error) -> Option<String> {
+    if error.is::<PoolConcurrencyLimitError>() {
+        return Some("the pool of sandboxes is exhausted".to_owned());
+    }
+    let short = [Errno::NOMEM, Errno::AGAIN, Errno::MFILE, Errno::NFILE];
+    let errno = errno(error).filter(|errno| short.contains(errno))?;
+    Some(format!("the machine has no room for another sandbox: {errno}"))
+}
+
+/// What the machine said, by either of the types that wasmtime passes on.
+fn errno(error: &Error) -> Option<Errno> {
+    let of_std = || error.downcast_ref().and_then(Errno::from_io_error);
+    error.downcast_ref().copied().or_else(of_std)
 }
 
 fn own_end(end: &HostEnd, deadline: LimitKind) -> End {
@@ -132,3 +164,6 @@ pub(crate) fn backtrace(error: &Error) -> Option<String> {
     let lines: Vec<_> = lines.collect();
     (!lines.is_empty()).then(|| format!("wasm frames, innermost first:\n{}", lines.join("\n")))
 }
+
+#[cfg(test)]
+mod tests;

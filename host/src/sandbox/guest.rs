@@ -9,7 +9,7 @@ use wasmtime::Store;
 use wasmtime::component::Instance;
 
 use super::call::SandboxedTool;
-use super::classify::{Phase, backtrace, classify, knows_fuel};
+use super::classify::{Phase, backtrace, classify, knows_fuel, no_room};
 use super::codec;
 use super::command;
 use super::entry::Entry;
@@ -17,7 +17,7 @@ use super::ready::Ready;
 use super::running::Report;
 use super::state::HostState;
 use super::store::{Gathered, OfCall, claim, new_store};
-use crate::contract::attempt::{Attempt, End, Returned};
+use crate::contract::attempt::{Attempt, End, Returned, RunnerRefusal};
 use crate::contract::limits::LimitKind;
 
 /// What a guest works on.
@@ -35,7 +35,10 @@ impl Work {
         let (mut store, instance) = match self.begin() {
             Ok(begun) => begun,
             Err(error) => {
-                let end = End::Host(format!("no store could be made: {error:#}"));
+                let end = match no_room(&error) {
+                    Some(text) => End::Refused(RunnerRefusal::Overloaded(text)),
+                    None => End::Host(format!("no store could be made: {error:#}")),
+                };
                 return Report { fuel: Some(0), ..Report::of(end) };
             }
         };
@@ -100,7 +103,8 @@ fn report(
     let left = store.get_fuel().unwrap_or_default();
     let fuel = attempt.limits.get(LimitKind::Fuel).value.saturating_sub(left);
     let fuel = result.as_ref().err().is_none_or(knows_fuel).then_some(fuel);
-    let meter = &store.data().meter;
+    let (meter, asked) = (&store.data().meter, store.data().asked);
+    let phase = if asked { phase.having_asked() } else { phase };
     let peak_bytes = meter.peak_bytes();
     let (end, note) = match result {
         Ok(returned) => (End::Returned(returned), None),

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use wasmtime::PoolConcurrencyLimitError;
-
 use super::{Place, Ready, ReadyPool};
 use crate::contract::limits::{LimitKind, Limits};
+use crate::sandbox::classify::no_room;
 use crate::sandbox::compiled::Compiled;
 use crate::sandbox::fault::HostEnd;
 use crate::sandbox::store::bare_store;
@@ -40,12 +39,13 @@ pub(super) async fn make(
     let given = limits.get(LimitKind::Fuel).value.min(START_FUEL);
     let mut store = match bare_store(plugin, limits, given, Instant::now() + START_MAX) {
         Ok(store) => store,
+        Err(error) if no_room(&error).is_some() => return Made::NoRoom,
         Err(error) => return Made::Unfit(format!("{error:#}")),
     };
     let started = plugin.pre.instantiate_async(&mut store);
     let instance = match tokio::time::timeout(START_MAX, started).await {
         Ok(Ok(instance)) => instance,
-        Ok(Err(error)) if error.is::<PoolConcurrencyLimitError>() => return Made::NoRoom,
+        Ok(Err(error)) if no_room(&error).is_some() => return Made::NoRoom,
         Ok(Err(error)) if error.is::<HostEnd>() => return Made::Late,
         Ok(Err(error)) => return Made::Unfit(format!("its start fails: {error:#}")),
         Err(_late) => return Made::Late,
