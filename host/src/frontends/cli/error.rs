@@ -5,6 +5,8 @@
 use std::io;
 use std::path::Path;
 
+use rustix::io::Errno;
+
 use super::exit::Exit;
 use crate::app::StartError;
 use crate::config::ConfigError;
@@ -55,6 +57,8 @@ impl CliError {
             | io::ErrorKind::InvalidInput
             | io::ErrorKind::InvalidFilename
             | io::ErrorKind::ReadOnlyFilesystem => Self::Usage(message),
+            // Links in a circle have no stable kind of their own.
+            _ if Errno::from_io_error(error) == Some(Errno::LOOP) => Self::Usage(message),
             _ => Self::Machine(message),
         }
     }

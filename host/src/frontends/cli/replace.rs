@@ -53,6 +53,11 @@ pub(super) fn can_replace(path: &Path) -> Result<(), CliError> {
 
 /// The file that is really written, and the permissions of what is there.
 fn replaced(path: &Path) -> Result<(PathBuf, Option<Permissions>), CliError> {
+    if is_a_descriptor(path) {
+        let path = shown(path);
+        let why = format!("{path} can't be written: it stands for what is open, and is no file");
+        return Err(CliError::Usage(why));
+    }
     match fs::metadata(path) {
         Ok(found) if found.is_file() => {
             let real =
@@ -74,6 +79,13 @@ fn replaced(path: &Path) -> Result<(PathBuf, Option<Permissions>), CliError> {
         }
         Err(error) => Err(CliError::io("written", path, &error)),
     }
+}
+
+/// Whether a name is one of those by which a system shows what a process has open: `/dev/stdout`
+/// leads to the very file that stdout was sent to, which would be replaced below whoever writes it.
+fn is_a_descriptor(path: &Path) -> bool {
+    let Ok(folder) = fs::canonicalize(folder_of(path)) else { return false };
+    folder == Path::new("/dev") || folder.starts_with("/proc")
 }
 
 /// Without the name of the file beside it, which nobody asked for and tempfile's errors have.
@@ -106,6 +118,7 @@ fn put(part: NamedTempFile, path: &Path, permissions: Option<Permissions>) -> io
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd as _;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -152,6 +165,19 @@ mod tests {
     }
 
     #[test]
+    fn an_open_file_is_not_replaced_by_the_name_of_its_descriptor() {
+        let root = tempfile::tempdir().unwrap();
+        let open = fs::File::create(root.path().join("open")).unwrap();
+        for folder in ["/dev/fd", "/proc/self/fd"] {
+            let path = Path::new(folder).join(open.as_raw_fd().to_string());
+            let error = replace(&path, b"new").unwrap_err();
+            assert!(error.to_string().contains("stands for what is open"), "{error}");
+        }
+        assert!(can_replace(Path::new("/dev/stdout")).is_err());
+        assert_eq!(fs::read(root.path().join("open")).unwrap(), b"");
+    }
+
+    #[test]
     fn what_can_be_replaced_is_left_alone_until_it_is() {
         let root = tempfile::tempdir().unwrap();
         can_replace(&root.path().join("new")).unwrap();
@@ -159,13 +185,15 @@ mod tests {
         fs::write(root.path().join("old"), "old").unwrap();
         can_replace(&root.path().join("old")).unwrap();
         assert_eq!(fs::read(root.path().join("old")).unwrap(), b"old");
-        let inner = ["", "new/", "old/new", "no/such"].map(|it| root.path().join(it));
+        symlink("loop", root.path().join("loop")).unwrap();
+        let inner =
+            ["", "new/", "old/new", "no/such", "loop", "loop/new"].map(|it| root.path().join(it));
         for bad in inner.into_iter().chain(["/proc/new".into()]) {
             let error = can_replace(&bad).unwrap_err();
             assert_eq!(error.exit().code(), 2, "{error}");
             assert!(!error.to_string().contains("at path"), "{error}");
         }
-        assert_eq!(names(root.path()), ["old"]);
+        assert_eq!(names(root.path()), ["loop", "old"]);
     }
 
     #[test]
