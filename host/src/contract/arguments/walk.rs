@@ -5,6 +5,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use crate::contract::escape;
@@ -136,17 +137,20 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             // Compared as they read after unescaping, which is what everybody later sees.
-            if map.contains_key(&key) {
-                self.0.fault = Fault::DuplicateKey;
-                self.0.steps.push(key);
-                return Err(A::Error::custom("duplicate key"));
-            }
+            let place = match map.entry(key) {
+                Entry::Vacant(place) => place,
+                Entry::Occupied(earlier) => {
+                    self.0.fault = Fault::DuplicateKey;
+                    self.0.steps.push(earlier.key().clone());
+                    return Err(A::Error::custom("duplicate key"));
+                }
+            };
             match entries.next_value_seed(Node(self.0)) {
                 Ok(value) => {
-                    map.insert(key, value);
+                    place.insert(value);
                 }
                 Err(error) => {
-                    self.0.steps.push(key);
+                    self.0.steps.push(place.key().clone());
                     return Err(error);
                 }
             }

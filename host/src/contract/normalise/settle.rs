@@ -3,7 +3,7 @@
 //! Which case a value came by, which limit was met and who is at fault are facts here; only a plain
 //! string is ever read for a meaning.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::output::{result_uri, shorten};
 use super::text::{TextRule, Verdict};
@@ -114,7 +114,8 @@ fn settle_returned(settling: &Settling<'_>, returned: Returned, usage: &mut Usag
         // An error by the text rule has no value but its text.
         (_, Outcome::ToolError) => None,
         _ if rich => None,
-        _ if wrapped => value.map(|value| json!({ "result": value })),
+        // Not by `json!`, which copies what it is given.
+        _ if wrapped => value.map(|value| Map::from_iter([("result".to_owned(), value)]).into()),
         _ => value,
     };
     shorten(&mut result, settling.limits.size(LimitKind::OutputShown), mime_type);

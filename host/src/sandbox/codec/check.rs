@@ -174,6 +174,11 @@ impl<'p> Checker<'p> {
     ///
     /// What failed is left out too; the caller has to look whether anything did.
     fn record(&mut self, record: &'p Record, fields: Map<String, Value>) -> Map<String, Value> {
+        let mut declared = record.fields.iter();
+        // Mostly names come as they are declared; then nothing has to be built anew.
+        if fields.keys().all(|name| declared.any(|field| field.json == *name)) {
+            return self.in_place(record, fields);
+        }
         let mut given: Vec<Option<Value>> = record.fields.iter().map(|_| None).collect();
         for (name, value) in fields {
             let slot = record.names.position(&name).and_then(|at| given.get_mut(at));
@@ -192,6 +197,34 @@ impl<'p> Checker<'p> {
             checked.extend(value.map(|value| (field.json.clone(), value)));
         }
         checked
+    }
+
+    /// The same, of fields by the names and in the order that are declared.
+    fn in_place(
+        &mut self,
+        record: &'p Record,
+        mut fields: Map<String, Value>,
+    ) -> Map<String, Value> {
+        let mut some_went = false;
+        let mut given = fields.iter_mut().peekable();
+        for field in &record.fields {
+            let slot = given.next_if(|(name, _)| **name == field.json).map(|(_, slot)| slot);
+            let (value, slot) = match slot {
+                Some(slot) => (Some(std::mem::take(slot)), Some(slot)),
+                None => (None, None),
+            };
+            let value = self.within(Step::Name(&field.json), |this| this.field(field, value));
+            if let Some(slot) = slot {
+                some_went |= value.is_none();
+                *slot = value.unwrap_or_default();
+            }
+        }
+        drop(given);
+        if some_went {
+            // What went left null behind, and no field that stays is null.
+            fields.retain(|_, value| !value.is_null());
+        }
+        fields
     }
 
     fn unknown_field(&mut self, name: &str, record: &Record) {

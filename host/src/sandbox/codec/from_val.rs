@@ -130,7 +130,7 @@ impl<'c> Collector<'c> {
         if record.fields.len() != values.len() {
             return Err(mismatch("a record"));
         }
-        let mut fields = Map::new();
+        let mut fields = Map::with_capacity(values.len());
         for (field, (_, value)) in record.fields.iter().zip(values) {
             if !matches!(value, Val::Option(None)) {
                 fields.insert(field.json.clone(), self.value(&field.shape, value)?);

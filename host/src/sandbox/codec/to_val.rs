@@ -18,10 +18,14 @@ pub struct ToValError;
 
 /// The values of a record's fields, in declared order.
 pub(super) fn fields(record: &Record, fields: &Map<String, Value>) -> Result<Vec<Val>, ToValError> {
-    let values = record
-        .fields
-        .iter()
-        .map(|field| to_val(&field.shape, fields.get(&field.json).unwrap_or(&Value::Null)));
+    let mut in_order = fields.iter().peekable();
+    let values = record.fields.iter().map(|field| {
+        let value = match in_order.next_if(|(name, _)| **name == field.json) {
+            Some((_, value)) => value,
+            None => fields.get(&field.json).unwrap_or(&Value::Null),
+        };
+        to_val(&field.shape, value)
+    });
     values.collect()
 }
 

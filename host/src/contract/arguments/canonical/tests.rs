@@ -83,3 +83,16 @@ fn strings_are_escaped_no_more_than_they_must_be() {
 fn literals_and_empty_containers_are_bare() {
     assert_eq!(to_string(&json!([null, true, false, [], {}, ""])), r#"[null,true,false,[],{},""]"#);
 }
+
+/// Whatever stands before an escape, and however long it is.
+#[test]
+fn escapes_are_found_wherever_they_stand() {
+    for (c, written) in [('"', "\\\""), ('\\', "\\\\"), ('\u{1f}', "\\u001f"), ('\n', "\\n")] {
+        for before in (0..100).map(|len| "é".repeat(len)) {
+            let text = format!("{before}{c}{before}");
+            assert_eq!(plain_len(&text), before.len());
+            assert_eq!(to_string(&json!(text)), format!("\"{before}{written}{before}\""));
+            assert_eq!(plain_len(&before), before.len());
+        }
+    }
+}

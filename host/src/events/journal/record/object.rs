@@ -6,6 +6,7 @@
 use serde::Serialize;
 use serde_json::Result;
 
+use crate::contract::arguments::canonical::plain_len;
 use crate::contract::ids::{Digest, ToolId};
 
 /// An object that has been begun and must be [`Self::end`]ed.
@@ -33,8 +34,7 @@ impl<'b> Object<'b> {
 
     pub(super) fn text(&mut self, name: &str, text: &str) -> Result<()> {
         self.name(name);
-        let is_plain = |byte: &u8| *byte >= 0x20 && *byte != b'"' && *byte != b'\\';
-        if text.as_bytes().iter().all(is_plain) {
+        if plain_len(text) == text.len() {
             self.buffer.push(b'"');
             self.buffer.extend_from_slice(text.as_bytes());
             self.buffer.push(b'"');

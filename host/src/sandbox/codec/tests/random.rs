@@ -179,6 +179,18 @@ fn inlined(value: Value, bytes: &HashMap<String, String>) -> Value {
     }
 }
 
+/// The same value with the names of each object the other way round.
+fn reversed(value: &Value) -> Value {
+    match value {
+        Value::Array(values) => values.iter().map(reversed).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().rev().map(|(name, value)| (name.clone(), reversed(value)));
+            Value::Object(fields.collect())
+        }
+        other => other.clone(),
+    }
+}
+
 proptest! {
     #[test]
     fn what_passes_converts_and_comes_back((record, arguments) in shape_with_value()) {
@@ -208,6 +220,23 @@ proptest! {
             // A checked value passes as it is.
             let again = Checker::check(&record, checked.clone(), true);
             prop_assert_eq!(again, Ok(checked));
+        }
+    }
+
+    #[test]
+    fn the_order_of_names_changes_nothing(
+        fit in shape_with_value(),
+        shape in shape(),
+    ) {
+        let Shape::Record(fits) = &*fit.0 else { panic!("{:?}", fit.0) };
+        let turned = reversed(&fit.1);
+        // Of a type that it fits, and of another that it mostly doesn't.
+        for record in [fits, &record(vec![shape])] {
+            let checked = |value: &Value| match Checker::check(record, object(value.clone()), true) {
+                Ok(checked) => Ok(Value::Object(checked).to_string()),
+                Err(failures) => Err(failures.len()),
+            };
+            prop_assert_eq!(checked(&fit.1), checked(&turned));
         }
     }
 }
