@@ -59,12 +59,9 @@ bench-extism: ## Build the peer that the benchmarks call, into target/extism
 	$(cargo) build --release --locked --manifest-path tests/benches/extism/Cargo.toml \
 		--target-dir "$${CARGO_TARGET_DIR:-target}/extism"
 
-# `lanes` last: it ends with one line for each goal.
 .PHONY: bench
-bench: wasm-toolchain bench-extism ## Measure everything, and write docs/benchmarks.md
-	@tests/guests/foreign-toolchains
-	$(cargo) bench --locked --package belljar --bench engine --bench frontends
-	BELLJAR_WRITE_DOCS=1 $(cargo) bench --locked --package belljar --bench lanes
+bench: wasm-toolchain ## Measure against bare wasmtime and peers, and write docs/benchmarks.md
+	@tests/benches/run
 
 .PHONY: instructions
 instructions: ## Count the instructions of a call, and compare with what is expected
