@@ -30,7 +30,10 @@ class Inspector:
     def __init__(self, belljar: judge.Belljar, era: str, address: str | None) -> None:
         self.environment = dict(os.environ, HOME=belljar.folder, NO_COLOR="1")
         self.options = ["--protocol-era", era, "--format", "json", "--quiet"]
-        self.server = ["--", *belljar.stdio()]
+        # The inspector hands a server few variables of its own environment: without these it would
+        # compile all plugins once more, into the folder.
+        passed = [f"{name}={value}" for name, value in os.environ.items() if name.startswith("XDG_")]
+        self.server = ["--", "env", *passed, *belljar.stdio()]
         if address is not None:
             header = ["--header", f"Authorization: Bearer {judge.TOKEN}"]
             self.server = [*header, "--transport", "http", "--server-url", f"{address}/mcp"]

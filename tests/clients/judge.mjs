@@ -15,9 +15,9 @@ export const packages = createRequire(new URL("../../target/foreign/clients/npm/
 export const TOKEN = "client-of-the-tests";
 // The same bounds as in `judge.py`, in milliseconds.
 const START = 120_000;
-const COMMAND = 60_000;
+const COMMAND = 120_000;
 const END = 20_000;
-const ASK = 20_000;
+const ASK = 120_000;
 
 const BUILTINS = ["codec_hash", "codec_encode", "files_read", "files_write", "search_grep"];
 const HASH_OF_ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

@@ -13,7 +13,7 @@ use belljar::contract::result::ToolResult;
 use serde_json::Value;
 
 /// Longer than any command may take here; `timeout` then ends with 124.
-const PATIENCE_SECONDS: &str = "120";
+const PATIENCE_SECONDS: &str = "600";
 
 /// The cache folder that the suites' hosts share.
 pub(crate) fn cache() -> PathBuf {

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use belljar::app::Setup;
+use belljar::app::{App, Setup};
 use belljar::contract::invocation::{PermissionLevel, ToolInvocation};
 use belljar::contract::limits::{LimitKind, Limits};
 use belljar::contract::outcome::Outcome;
@@ -27,6 +27,9 @@ fn invocation(tool: &str) -> ToolInvocation {
     call
 }
 
+/// A busy machine may begin the guest when its time is over; an answer that waits does so each time.
+const TRIES: usize = 5;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_does_not_wait_for_one_long_instruction() {
     let wasm = wat::parse_str(FILL).unwrap();
@@ -34,6 +37,20 @@ async fn an_answer_does_not_wait_for_one_long_instruction() {
     let mut limits = Limits::default();
     limits.set(LimitKind::Memory, 3 << 30).unwrap();
     let app = harness::start(&Setup { limits, ..harness::plugins(&folder) });
+    let mut seen = Vec::new();
+    while seen.len() < TRIES {
+        let (answered, ended) = fill(&app).await;
+        // The permit is kept as long as the instruction lasts, the answer isn't.
+        if answered < ended / 2 || ended < Duration::from_millis(400) {
+            return;
+        }
+        seen.push((answered, ended));
+    }
+    panic!("each answer waited: {seen:?}");
+}
+
+/// When its answer came and when it was gone, from its beginning.
+async fn fill(app: &App) -> (Duration, Duration) {
     let mut call = invocation("long.fill");
     call.timeout = Some(Duration::from_millis(50));
     // Where the guest is polled, as any frontend has it: in a task.
@@ -46,9 +63,7 @@ async fn an_answer_does_not_wait_for_one_long_instruction() {
         assert!(began.elapsed() < Duration::from_secs(120), "the guest never ends");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let ended = began.elapsed();
-    // The permit is kept as long as the instruction lasts, the answer isn't.
-    assert!(answered < ended / 2 || ended < Duration::from_millis(400), "{answered:?} {ended:?}");
+    (answered, began.elapsed())
 }
 
 #[tokio::test]

@@ -2,17 +2,20 @@
 
 use std::process::Command;
 
+use super::harness::settled;
 use crate::guests::built;
 use crate::guests::fixture::Fixture;
 
 /// Longer than any call may take here; `timeout` then ends with 124.
-const PATIENCE_SECONDS: &str = "120";
+const PATIENCE_SECONDS: &str = "600";
 
 fn read_pipe(mode: &str) -> std::process::Output {
     let fixture = Fixture::new();
     let plugin = fixture.path("hostile.wasm");
     std::fs::write(&plugin, built::rust("hostile")).unwrap();
-    Command::new("timeout")
+    let mut command = Command::new("timeout");
+    settled(&mut command);
+    command
         .args([PATIENCE_SECONDS, env!("CARGO_BIN_EXE_belljar"), "call", "hostile.read-file"])
         .arg(r#"{"path":"pipe"}"#)
         .arg("--plugin")

@@ -19,11 +19,12 @@ fn hash(text: &str) -> Value {
 
 #[test]
 fn mc01_every_line_of_stdout_is_the_protocols_under_load() {
-    let place = Place::with_guests(&["flood-stdout", "traps", "loops"], "");
-    let mut client = Client::start(&place, &["--timeout", "200ms"]);
+    let short = "[plugins.loops.limits]\nattempt_deadline = \"200ms\"\n";
+    let place = Place::with_guests(&["flood-stdout", "traps", "loops"], short);
+    let mut client = Client::start(&place, &[]);
     for number in 0..300 {
         match number % 6 {
-            0 => client.call(&json!({ "name": "flood-stdout_flood", "arguments": {} })),
+            0 => client.call(&json!({ "name": "flood-stdout_four-mebibytes", "arguments": {} })),
             1 => client.call(&json!({ "name": "traps_unreachable", "arguments": {} })),
             2 => client.call(&json!({ "name": "no_such", "arguments": {} })),
             3 if number % 60 == 3 => client.call(&json!({ "name": "loops_spin", "arguments": {} })),
@@ -46,7 +47,7 @@ fn mc01_every_line_of_stdout_is_the_protocols_under_load() {
 #[test]
 fn a_plugin_that_has_to_be_compiled_comes_late_is_announced_and_can_be_called() {
     // What is behind it takes seconds, and its list is asked for at once.
-    let late = slow_behind(&built::wat("counter"), 2);
+    let late = slow_behind(&built::wat("counter"), 8);
     let place = Place::with_components(&[("late", late)], "");
     let mut client = Client::start_cold(&place);
     let has_it = |client: &mut Client| tool_names(client).contains(&"late_count".to_owned());

@@ -17,8 +17,10 @@ fn belljar_calls_the_tools_of_a_belljar_that_it_starts() {
     let inner = Home::new("[callers.mcp]\nlevel = \"FULL\"\n");
     let config = inner.path("config/belljar.toml");
     let args = ["serve".as_ref(), "--stdio".as_ref(), "--config".as_ref(), config.as_path()];
-    let cache = super::harness::cache().display().to_string();
-    let env = format!("env = {{ XDG_CACHE_HOME = {cache:?}, XDG_STATE_HOME = {cache:?} }}\n");
+    // With the key of the code that all share: by another it would compile the builtins anew.
+    let cache = super::harness::cache();
+    let [cache, state] = [cache.clone(), cache.join("state")].map(|it| it.display().to_string());
+    let env = format!("env = {{ XDG_CACHE_HOME = {cache:?}, XDG_STATE_HOME = {state:?} }}\n");
     let belljar = Path::new(env!("CARGO_BIN_EXE_belljar"));
     let outer = Home::new(&upstream(belljar, &args, &env));
     let ran = outer.run(["call", "far.codec-hash", "{\"algorithm\":\"crc32\",\"text\":\"abc\"}"]);

@@ -5,7 +5,7 @@
 
 use rustix::io::Errno;
 use wasmtime::component::ResourceTableError;
-use wasmtime::{Error, PoolConcurrencyLimitError, Trap, WasmBacktrace};
+use wasmtime::{Error, OutOfMemory, PoolConcurrencyLimitError, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use super::codec::{FromValError, ToValError};
@@ -31,27 +31,25 @@ const NAME_MAX_LEN: usize = 200;
 /// When the error came up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The store and its instance were being made: start functions may have run, and have asked
-    /// nothing of the host.
+    /// The store and its instance were being made: start functions may have run.
     Instantiating,
-    /// So too, and a start function has asked something of the host.
-    Started,
     /// The export was being called.
     Calling,
 }
 
-impl Phase {
-    /// The same, of a guest that has asked something of the host.
-    pub(crate) fn having_asked(self) -> Self {
-        match self {
-            Self::Instantiating | Self::Started => Self::Started,
-            Self::Calling => Self::Calling,
-        }
-    }
+/// What a store says of its guest.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    /// When the error came up.
+    pub(crate) phase: Phase,
+    /// Whether the guest has asked anything of the host. What hasn't has changed nothing.
+    pub(crate) asked: bool,
+    /// What its limits on memory and tables say.
+    pub(crate) meter: &'a Meter,
 }
 
 /// Says what an error means.
-pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, attempt: &Attempt) -> End {
+pub(crate) fn classify(error: &Error, seen: Seen<'_>, attempt: &Attempt) -> End {
     let limits = &attempt.limits;
     if let Some(end) = error.downcast_ref::<HostEnd>() {
         return own_end(end, attempt.deadline_kind);
@@ -61,17 +59,17 @@ pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, attempt: &Att
         let used = LimitKind::Fuel.show(limits.get(LimitKind::Fuel).value);
         return limit(LimitKind::Fuel, format!("the tool used up its {used}"));
     }
-    if let Some((kind, asked)) = meter.refused() {
+    if let Some((kind, asked)) = seen.meter.refused() {
         return limit(*kind, asked.clone());
     }
     if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
         return End::Guest(GuestFault::Exited(*code));
     }
-    if let Some(text) = no_room(error).filter(|_| phase != Phase::Calling) {
-        return match phase {
-            Phase::Instantiating => End::Refused(RunnerRefusal::Overloaded(text)),
-            _ => End::Host(text),
-        };
+    // A call takes a stack of its own, so this comes up there as well.
+    match no_room(error) {
+        Some(text) if seen.asked => return End::Host(text),
+        Some(text) => return End::Refused(RunnerRefusal::Overloaded(text)),
+        None => {}
     }
     match error.downcast_ref::<FromValError>() {
         Some(FromValError::Attachments { .. }) => {
@@ -97,12 +95,10 @@ pub(crate) fn classify(error: &Error, phase: Phase, meter: &Meter, attempt: &Att
     if text.contains(TOO_MANY_PARTS) {
         return limit(LimitKind::Instances, "the plugin is made of too many parts".to_owned());
     }
-    match (trap, phase) {
+    match (trap, seen.phase) {
         (Some(trap), _) => End::Guest(GuestFault::Trapped(trap.to_string())),
         // What the machine refuses while an instance is made.
-        (None, Phase::Instantiating | Phase::Started) if errno(error).is_some() => {
-            End::Host(first_words(error))
-        }
+        (None, Phase::Instantiating) if errno(error).is_some() => End::Host(first_words(error)),
         // Whatever runs guest code and is no trap is a value that breaks the component model.
         (None, _) => End::Guest(GuestFault::Trapped(first_words(error))),
     }
@@ -114,14 +110,20 @@ pub(crate) fn no_room(error: &Error) -> Option<String> {
         return Some("the pool of sandboxes is exhausted".to_owned());
     }
     let short = [Errno::NOMEM, Errno::AGAIN, Errno::MFILE, Errno::NFILE];
-    let errno = errno(error).filter(|errno| short.contains(errno))?;
-    Some(format!("the machine has no room for another sandbox: {errno}"))
+    let why = match errno(error) {
+        Some(errno) => short.contains(&errno).then(|| errno.to_string())?,
+        None => error.downcast_ref::<OutOfMemory>()?.to_string(),
+    };
+    Some(format!("the machine has no room for another sandbox: {why}"))
 }
 
-/// What the machine said, by either of the types that wasmtime passes on.
+/// What the machine said. A failed mapping comes as it is, what an image of memory is made in as the
+/// source of an error of its own.
 fn errno(error: &Error) -> Option<Errno> {
-    let of_std = || error.downcast_ref().and_then(Errno::from_io_error);
-    error.downcast_ref().copied().or_else(of_std)
+    error.chain().find_map(|cause| {
+        let of_std = || cause.downcast_ref().and_then(Errno::from_io_error);
+        cause.downcast_ref().copied().or_else(of_std)
+    })
 }
 
 fn own_end(end: &HostEnd, deadline: LimitKind) -> End {

@@ -142,11 +142,12 @@ pub(crate) async fn invoke(
     let said = stderr.text().map(|(text, _)| text).unwrap_or_default();
     let said = escape::cut_to_end(said.trim(), QUOTED_STDERR).trim();
     let colon = if said.is_empty() { "" } else { ": " };
-    let value = json!({
-        "message": format!("the command ended with exit code {code}{colon}{said}"),
-        "exit_code": code,
-        "stdout": String::from_utf8_lossy(&bytes),
-    });
+    let message = format!("the command ended with exit code {code}{colon}{said}");
+    let stdout = String::from_utf8(bytes)
+        .unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned());
+    let fields: [(&str, Value); 3] =
+        [("message", message.into()), ("exit_code", code.into()), ("stdout", stdout.into())];
+    let value = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Ok(Returned { case: ReturnCase::Err, value: Some(value), wrapped: false, attachments: vec![] })
 }
 

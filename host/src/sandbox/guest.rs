@@ -9,7 +9,7 @@ use wasmtime::Store;
 use wasmtime::component::Instance;
 
 use super::call::SandboxedTool;
-use super::classify::{Phase, backtrace, classify, knows_fuel, no_room};
+use super::classify::{Phase, Seen, backtrace, classify, knows_fuel, no_room};
 use super::codec;
 use super::command;
 use super::entry::Entry;
@@ -103,12 +103,12 @@ fn report(
     let left = store.get_fuel().unwrap_or_default();
     let fuel = attempt.limits.get(LimitKind::Fuel).value.saturating_sub(left);
     let fuel = result.as_ref().err().is_none_or(knows_fuel).then_some(fuel);
-    let (meter, asked) = (&store.data().meter, store.data().asked);
-    let phase = if asked { phase.having_asked() } else { phase };
+    let HostState { meter, asked, .. } = store.data();
+    let seen = Seen { phase, asked: *asked, meter };
     let peak_bytes = meter.peak_bytes();
     let (end, note) = match result {
         Ok(returned) => (End::Returned(returned), None),
-        Err(error) => (classify(&error, phase, meter, attempt), backtrace(&error)),
+        Err(error) => (classify(&error, seen, attempt), backtrace(&error)),
     };
     store.data_mut().end();
     Report { end, fuel, peak_bytes, note, store: Some(store) }

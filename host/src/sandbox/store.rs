@@ -150,7 +150,7 @@ pub(crate) fn new_store(
     compiled: &Compiled,
     call: &OfCall<'_>,
 ) -> wasmtime::Result<Store<HostState>> {
-    let mut store = Store::new(compiled.pre.engine(), call.state());
+    let mut store = Store::try_new(compiled.pre.engine(), call.state())?;
     store.limiter(|state| &mut state.meter);
     arm(&mut store, call.attempt, call.gathered, 0)?;
     Ok(store)

@@ -25,16 +25,23 @@ struct Prompted {
 impl Prompted {
     /// Starts it with all that it keeps below `home`, which also holds the granted folder `out`.
     fn start(home: &Path, args: &[&str]) -> Self {
+        Self::start_with(home, args, "")
+    }
+
+    /// The same, where this has been typed before it begins.
+    fn start_with(home: &Path, args: &[&str], typed: &str) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let terminal = openpt(flags).unwrap();
         unlockpt(&terminal).unwrap();
         let side: OwnedFd = ioctl_tiocgptpeer(&terminal, flags).unwrap();
         let mut command = command(home, args);
         command.stdin(side.try_clone().unwrap()).stderr(side).stdout(Stdio::piped());
+        let mut terminal = File::from(terminal);
+        terminal.write_all(typed.as_bytes()).unwrap();
         let child = command.spawn().unwrap();
         // The command holds the other side too, and its end shows only when that is gone.
         drop(command);
-        Self { child, terminal: terminal.into(), seen: String::new() }
+        Self { child, terminal, seen: String::new() }
     }
 
     /// Reads until `word` has been written, and gives what came up to there.
@@ -153,8 +160,7 @@ fn no_and_an_empty_line_and_the_end_of_input_decline() {
 #[test]
 fn what_was_typed_before_the_question_is_no_answer() {
     let home = home();
-    let mut asked = Prompted::start(home.path(), &writing(&arguments("a"), &[]));
-    asked.terminal.write_all(b"y\ny\ny\n").unwrap();
+    let mut asked = Prompted::start_with(home.path(), &writing(&arguments("a"), &[]), "y\ny\ny\n");
     asked.answer(QUESTION, "n\n");
     asked.end().ends_with(3);
     assert!(!is_written(home.path(), "a"));

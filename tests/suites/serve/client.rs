@@ -13,7 +13,7 @@ use crate::guests::built;
 use crate::suites::harness::{Ran, belljar, settled};
 
 /// Longer than anything may take here.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A folder with a configuration, its state and some plugins.
 pub(super) struct Place(tempfile::TempDir);

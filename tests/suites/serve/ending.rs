@@ -55,7 +55,7 @@ fn a_second_signal_ends_it_at_once() {
 
 #[test]
 fn a_first_signal_lets_a_call_that_runs_end() {
-    let place = Place::new("[serve]\ndrain = \"60s\"\n");
+    let place = Place::new("[approvals]\nhand_back = \"10m\"\n[serve]\ndrain = \"10m\"\n");
     let mut client = Client::start(&place, &[]);
     let id = client.call(&json!({
         "name": "ask_user_questions", "arguments": { "questions": [{ "question": "why?" }] },

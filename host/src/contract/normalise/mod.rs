@@ -9,7 +9,7 @@ mod output;
 mod settle;
 mod text;
 
-pub use output::result_uri;
+pub use output::{result_uri, wrapped};
 pub use settle::{Settling, settle};
 pub use text::{TextRule, normalise_text};
 

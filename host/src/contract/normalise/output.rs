@@ -2,6 +2,8 @@
 //!
 //! Cuts copies only; the whole always survives byte for byte.
 
+use serde_json::{Map, Value};
+
 use crate::contract::escape;
 use crate::contract::ids::CallId;
 use crate::contract::result::{Attachment, AttachmentKind, ToolResult, Truncated};
@@ -19,6 +21,11 @@ pub fn result_uri(call_id: &CallId, number: usize) -> String {
         }
     }
     format!("{uri}/{number}")
+}
+
+/// A value that is no object, as `structured` has it. Moved: `json!` would copy what it is given.
+pub fn wrapped(value: Value) -> Value {
+    Value::Object(Map::from_iter([("result".to_owned(), value)]))
 }
 
 /// Cuts a result's content to `shown_max` bytes. What is cut moves whole into an attachment, and

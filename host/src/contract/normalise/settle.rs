@@ -3,9 +3,9 @@
 //! Which case a value came by, which limit was met and who is at fault are facts here; only a plain
 //! string is ever read for a meaning.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::output::{result_uri, shorten};
+use super::output::{result_uri, shorten, wrapped};
 use super::text::{TextRule, Verdict};
 use super::{fault, message, text};
 use crate::contract::attempt::{Answer, AttemptEnd, End, GuestFault, ReturnCase, Returned};
@@ -87,7 +87,7 @@ fn failed(
 }
 
 fn settle_returned(settling: &Settling<'_>, returned: Returned, usage: &mut Usage) -> ToolResult {
-    let Returned { case, value, wrapped, attachments } = returned;
+    let Returned { case, value, wrapped: is_wrapped, attachments } = returned;
     let content = content_of(value.as_ref());
     let returned_len = content.len() + attachments.iter().map(|a| a.bytes.len()).sum::<usize>();
     usage.bytes_out = usage.bytes_out.saturating_add(returned_len as u64);
@@ -100,7 +100,7 @@ fn settle_returned(settling: &Settling<'_>, returned: Returned, usage: &mut Usag
         Some(_) => "application/json",
     };
     // Rich output comes as its text, unwrapped: text for the model, not a value of the tool.
-    let rich = case != ReturnCase::Err && !wrapped && matches!(value, Some(Value::String(_)));
+    let rich = case != ReturnCase::Err && !is_wrapped && matches!(value, Some(Value::String(_)));
     let (outcome, error_message) = match rich {
         true => (Outcome::Success, None),
         false => verdict(settling.text_rule, case, value.as_ref()),
@@ -114,8 +114,7 @@ fn settle_returned(settling: &Settling<'_>, returned: Returned, usage: &mut Usag
         // An error by the text rule has no value but its text.
         (_, Outcome::ToolError) => None,
         _ if rich => None,
-        // Not by `json!`, which copies what it is given.
-        _ if wrapped => value.map(|value| Map::from_iter([("result".to_owned(), value)]).into()),
+        _ if is_wrapped => value.map(wrapped),
         _ => value,
     };
     shorten(&mut result, settling.limits.size(LimitKind::OutputShown), mime_type);

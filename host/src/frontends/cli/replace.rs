@@ -16,6 +16,8 @@ use super::error::{CliError, shown};
 pub(super) const FOR_ALL: u32 = 0o666;
 /// The mode of a file for this user alone.
 pub(super) const PRIVATE: u32 = 0o600;
+/// Links that are followed from one name, as Linux does (`path_resolution(7)`).
+const LINKS_MAX: usize = 40;
 
 /// Puts `bytes` in the place of `path`. What is there must be a file: renaming over a device or a
 /// pipe would take it away. A link is kept, and what it leads to replaced.
@@ -53,12 +55,12 @@ pub(super) fn can_replace(path: &Path) -> Result<(), CliError> {
 
 /// The file that is really written, and the permissions of what is there.
 fn replaced(path: &Path) -> Result<(PathBuf, Option<Permissions>), CliError> {
-    if is_a_descriptor(path) {
-        let path = shown(path);
-        let why = format!("{path} can't be written: it stands for what is open, and is no file");
-        return Err(CliError::Usage(why));
-    }
     match fs::metadata(path) {
+        Ok(found) if found.is_file() && is_a_descriptor(path) => {
+            let path = shown(path);
+            let why = format!("{path} can't be written: it stands for what is open elsewhere");
+            Err(CliError::Usage(why))
+        }
         Ok(found) if found.is_file() => {
             let real =
                 fs::canonicalize(path).map_err(|error| CliError::io("written", path, &error));
@@ -81,11 +83,21 @@ fn replaced(path: &Path) -> Result<(PathBuf, Option<Permissions>), CliError> {
     }
 }
 
-/// Whether a name is one of those by which a system shows what a process has open: `/dev/stdout`
-/// leads to the very file that stdout was sent to, which would be replaced below whoever writes it.
+/// Whether a name is, or leads over, one of those by which a system shows what a process has open:
+/// `/dev/stdout` is the very file that stdout was sent to, which would be replaced below its writer.
 fn is_a_descriptor(path: &Path) -> bool {
-    let Ok(folder) = fs::canonicalize(folder_of(path)) else { return false };
-    folder == Path::new("/dev") || folder.starts_with("/proc")
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let folder = fs::canonicalize(folder_of(&path)).unwrap_or_default();
+        if folder == Path::new("/dev")
+            || ["/dev/fd", "/proc"].iter().any(|it| folder.starts_with(it))
+        {
+            return true;
+        }
+        let Ok(to) = fs::read_link(&path) else { return false };
+        path = folder_of(&path).join(to);
+    }
+    false
 }
 
 /// Without the name of the file beside it, which nobody asked for and tempfile's errors have.
@@ -168,12 +180,20 @@ mod tests {
     fn an_open_file_is_not_replaced_by_the_name_of_its_descriptor() {
         let root = tempfile::tempdir().unwrap();
         let open = fs::File::create(root.path().join("open")).unwrap();
-        for folder in ["/dev/fd", "/proc/self/fd"] {
-            let path = Path::new(folder).join(open.as_raw_fd().to_string());
+        let number = open.as_raw_fd().to_string();
+        let [link, over] = ["link", "over"].map(|it| root.path().join(it));
+        symlink(Path::new("/dev/fd").join(&number), &link).unwrap();
+        symlink("link", &over).unwrap();
+        for path in [
+            Path::new("/dev/fd").join(&number),
+            format!("/proc/self/fd/{number}").into(),
+            link,
+            over,
+        ] {
             let error = replace(&path, b"new").unwrap_err();
             assert!(error.to_string().contains("stands for what is open"), "{error}");
+            assert_eq!(error.exit().code(), 2);
         }
-        assert!(can_replace(Path::new("/dev/stdout")).is_err());
         assert_eq!(fs::read(root.path().join("open")).unwrap(), b"");
     }
 

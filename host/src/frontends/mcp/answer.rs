@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::contract::descriptor::{ToolDescriptor, ToolSource};
 use crate::contract::escape::escaped_line;
+use crate::contract::normalise::wrapped;
 use crate::contract::outcome::Outcome;
 use crate::contract::result::{Attachment, AttachmentKind, MissingGrant, Status, ToolResult};
 
@@ -21,7 +22,8 @@ const INLINE_MAX: usize = 4 << 20;
 pub(super) fn answer(mut result: ToolResult, tool: &ToolDescriptor) -> CallToolResult {
     let mut fine = result.status == Status::Success;
     let structured = result.structured.take();
-    let meta = meta(&result, structured.as_ref().filter(|_| !fine));
+    let (structured, error) = if fine { (structured, None) } else { (None, structured) };
+    let meta = meta(&result, error);
     let mut content = vec![ContentBlock::text(std::mem::take(&mut result.content))];
     content.extend(result.missing_grants.iter().map(missing));
     let mut room = INLINE_MAX;
@@ -66,10 +68,13 @@ const NO_STRUCTURE: &str = "[belljar: the call went well; only its text is here,
 /// person's, given in the tool's place.
 fn fitting(schema: &Value, content: &[ContentBlock]) -> Option<Value> {
     let text = &content.first()?.as_text()?.text;
+    let fits = |value: &Value| conforms(schema, value);
     let read: Option<Value> = serde_json::from_str(text).ok();
-    let wrapped = read.clone().map(|value| json!({ "result": value }));
-    let candidates = [read, wrapped, Some(json!({ "result": text }))];
-    candidates.into_iter().flatten().find(|it| conforms(schema, it))
+    if read.as_ref().is_some_and(fits) {
+        return read;
+    }
+    let read = read.map(wrapped).filter(fits);
+    read.or_else(|| Some(wrapped(text.as_str().into())).filter(fits))
 }
 
 /// A schema that can't be used promises what nothing keeps.
@@ -77,7 +82,7 @@ fn conforms(schema: &Value, value: &Value) -> bool {
     jsonschema::validator_for(schema).is_ok_and(|schema| schema.is_valid(value))
 }
 
-fn meta(result: &ToolResult, error: Option<&Value>) -> MetaObject {
+fn meta(result: &ToolResult, error: Option<Value>) -> MetaObject {
     let told = json!({
         "callId": result.call_id,
         "outcome": result.outcome,
@@ -88,11 +93,14 @@ fn meta(result: &ToolResult, error: Option<&Value>) -> MetaObject {
         "usage": result.usage,
         "approval": result.approval,
         "truncated": result.truncated,
-        "error": error,
     });
     let mut meta = MetaObject::new();
     let told = match told {
-        Value::Object(told) => told.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        Value::Object(told) => {
+            // Moved, since it may be large.
+            let told = told.into_iter().chain(error.map(|error| ("error".to_owned(), error)));
+            told.filter(|(_, value)| !value.is_null()).collect()
+        }
         other => other,
     };
     meta.insert(META_RESULT.to_owned(), told);

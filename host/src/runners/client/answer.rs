@@ -3,13 +3,13 @@
 //! Whether it is an error is what the client says; only what its own output schema promises is
 //! held against it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::offered::ClientTool;
 use crate::contract::attempt::{Answer, End, GuestFault};
 use crate::contract::client::{ClientResult, SentAttachment};
 use crate::contract::ids::CallId;
-use crate::contract::normalise::result_uri;
+use crate::contract::normalise::{result_uri, wrapped};
 use crate::contract::result::{Attachment, AttachmentKind};
 
 /// Attachments of one result.
@@ -41,7 +41,7 @@ pub(super) fn end_of(tool: &ClientTool, call_id: &CallId, result: ClientResult) 
         content,
         structured: structured.map(|value| match value {
             Value::Object(_) => value,
-            other => json!({ "result": other }),
+            other => wrapped(other),
         }),
         attachments: attachments.collect(),
     })

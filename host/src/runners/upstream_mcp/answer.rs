@@ -5,11 +5,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::contract::attempt::{Answer, End, GuestFault};
 use crate::contract::ids::CallId;
-use crate::contract::normalise::result_uri;
+use crate::contract::normalise::{result_uri, wrapped};
 use crate::contract::result::{Attachment, AttachmentKind};
 use crate::runners::schema::SchemaCheck;
 
@@ -54,7 +54,7 @@ pub(super) fn end_of(call: &CallId, result: CallToolResult, output: Option<&Sche
     }
     let structured = result.structured_content.map(|value| match value {
         object @ Value::Object(_) => object,
-        other => json!({ "result": other }),
+        other => wrapped(other),
     });
     End::Answered(Answer { is_error, content, structured, attachments })
 }

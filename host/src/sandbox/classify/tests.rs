@@ -1,4 +1,4 @@
-//! What an error of the machine means, by when it came up.
+//! What an error of the machine means, by when it came up and what the guest had done.
 
 use std::io;
 use std::sync::Arc;
@@ -8,47 +8,57 @@ use super::*;
 use crate::contract::limits::Limits;
 use crate::sandbox::store::nobodys;
 
-fn end_of(error: &Error, phase: Phase) -> End {
+fn end_of(error: &Error, phase: Phase, asked: bool) -> End {
     let attempt = nobodys(Arc::new(Limits::default()), Instant::now()).unwrap();
-    classify(error, phase, &Meter::new(&attempt.limits), &attempt)
+    let meter = &Meter::new(&attempt.limits);
+    classify(error, Seen { phase, asked, meter }, &attempt)
 }
 
-/// The ways in which wasmtime passes on that a mapping failed.
-fn without_memory() -> [Error; 3] {
+/// As `memfd` wraps what the system said.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot create a memfd")]
+struct NoImage(#[source] io::Error);
+
+fn io_error(errno: Errno) -> io::Error {
+    io::Error::from_raw_os_error(errno.raw_os_error())
+}
+
+/// The ways in which wasmtime passes on that there is no room.
+fn without_room() -> [Error; 4] {
     [
         Error::from(Errno::NOMEM).context("mmap failed to allocate 0x1000 bytes"),
-        io::Error::from_raw_os_error(Errno::NOMEM.raw_os_error()).into(),
-        Error::from(Errno::MFILE),
+        Error::from(io_error(Errno::NOMEM)),
+        Error::from(NoImage(io_error(Errno::MFILE))).context("failed to create a memory image"),
+        Error::from(OutOfMemory::new(64)),
     ]
 }
 
 #[test]
 fn a_machine_without_room_is_overloaded_and_nothing_ran() {
-    for error in without_memory() {
-        let end = end_of(&error, Phase::Instantiating);
-        let End::Refused(RunnerRefusal::Overloaded(text)) = end else { panic!("{end:?}") };
-        assert!(text.contains("no room for another sandbox"), "{text}");
+    for error in without_room() {
+        for phase in [Phase::Instantiating, Phase::Calling] {
+            let end = end_of(&error, phase, false);
+            let End::Refused(RunnerRefusal::Overloaded(text)) = end else { panic!("{end:?}") };
+            assert!(text.contains("no room for another sandbox"), "{text}");
+        }
     }
 }
 
 #[test]
-fn it_may_have_run_where_its_start_asked_something_of_the_host() {
-    for error in without_memory() {
-        let end = end_of(&error, Phase::Instantiating.having_asked());
-        assert!(matches!(end, End::Host(_)), "{end:?}");
+fn what_has_asked_something_of_the_host_may_have_run() {
+    for error in without_room() {
+        for phase in [Phase::Instantiating, Phase::Calling] {
+            let end = end_of(&error, phase, true);
+            assert!(matches!(end, End::Host(_)), "{end:?}");
+        }
     }
 }
 
 #[test]
-fn what_fails_in_the_call_is_the_guests() {
-    for error in without_memory() {
-        let end = end_of(&error, Phase::Calling.having_asked());
-        assert!(matches!(end, End::Guest(GuestFault::Trapped(_))), "{end:?}");
-    }
-}
-
-#[test]
-fn what_else_the_machine_refuses_is_the_hosts_fault() {
-    let end = end_of(&Errno::ACCESS.into(), Phase::Instantiating);
+fn what_else_the_machine_refuses_is_the_hosts_fault_until_the_guest_is_called() {
+    let refused = Error::from(Errno::ACCESS);
+    let end = end_of(&refused, Phase::Instantiating, false);
     assert!(matches!(end, End::Host(_)), "{end:?}");
+    let end = end_of(&refused, Phase::Calling, false);
+    assert!(matches!(end, End::Guest(GuestFault::Trapped(_))), "{end:?}");
 }

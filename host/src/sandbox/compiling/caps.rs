@@ -19,8 +19,12 @@ const ENTRIES_MAX: u64 = 1_000_000;
 /// Bytes of a function's name, as engines take for an import's. Each frame of a backtrace copies it.
 const NAME_MAX_LEN: usize = 100_000;
 
+/// What is counted, and how: one more where that changes.
+const RULES: u64 = 1;
+
 /// All bounds: code that was kept under others may be of a component that these refuse.
-pub(super) const ALL: [u64; 6] = [
+pub(super) const ALL: [u64; 7] = [
+    RULES,
     PARTS_MAX as u64,
     NESTING_MAX as u64,
     FUNCTIONS_MAX,

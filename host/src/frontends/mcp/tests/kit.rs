@@ -34,7 +34,7 @@ use crate::registry::Catalog;
 use crate::storage::SqliteStore;
 
 /// How long a test waits for a line before it fails.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Tools that may come and go.
 pub(super) struct Tools {

@@ -56,8 +56,10 @@ fn code_that_is_in_use_stays_however_old_it_is() {
     put(&place.store, &plugin(), "f", b"more");
     assert!(place.path(&plugin(), "e").exists());
     drop(in_use);
-    put(&place.store, &plugin(), "g", b"more");
-    assert!(!place.path(&plugin(), "e").exists());
+    // A process that another test just began holds a copy of the lock until it is a program.
+    while place.path(&plugin(), "e").exists() {
+        put(&place.store, &plugin(), "g", b"more");
+    }
 }
 
 #[test]

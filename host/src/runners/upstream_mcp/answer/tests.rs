@@ -1,5 +1,7 @@
 //! Answers of every shape.
 
+use serde_json::json;
+
 use super::*;
 
 fn end(json: Value) -> End {

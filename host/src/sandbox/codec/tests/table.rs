@@ -235,6 +235,7 @@ fn records_take_both_spellings_and_name_their_fields_in_snake_case() {
         (json!({"y_pos": "a", "x": 1}), full),
         (json!({"x": 1}), json!({"x": 1})),
         (json!({"y_pos": null, "x": 1}), json!({"x": 1})),
+        (json!({"x": 1, "y_pos": null}), json!({"x": 1})),
     ];
     for (given, seen) in rows {
         let checked = check(&plan, json!({"p": given, "q": 0})).unwrap();
