@@ -9,6 +9,8 @@ mod output;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 
+use tokio::sync::oneshot;
+
 use super::args::BatchArgs;
 use super::asking::Asking;
 use super::attend::Attendant;
@@ -80,7 +82,7 @@ async fn run_all(
     let Planned { calls, refused } = planned;
     let (results, to_print) = mpsc::channel();
     let printer = Printer::new(Arc::clone(screen), attendant.cancel());
-    let printing = tokio::task::spawn_blocking(move || printer.print_all(&to_print));
+    let printing = print_beside(move || printer.print_all(&to_print))?;
     for (place, result) in &refused {
         // Nobody prints any more where stdout failed, which is told at the end; here and below.
         results.send(Told::of(*place, result)).ok();
@@ -95,11 +97,28 @@ async fn run_all(
         };
         host.batch_with(calls, cancel, on_result).await;
     });
-    let lost = |error| CliError::Machine(format!("the batch was lost: {error}"));
     let Some(ended) = attendant.until(running).await else { return Ok(None) };
     let Some(printed) = attendant.until(printing).await else { return Ok(None) };
     ended.map_err(lost)?;
     printed.map_err(lost)?.map(Some)
+}
+
+/// Prints on a thread of its own. It lasts as long as the batch: where a user can have few threads, it
+/// would be the runtime's only one for what blocks, and calls that need one would wait for its end.
+fn print_beside<T: Send + 'static>(
+    print: impl FnOnce() -> T + Send + 'static,
+) -> Result<oneshot::Receiver<T>, CliError> {
+    let (told, printing) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("belljar-printer".to_owned())
+        // Nobody waits any more after a second Ctrl-C.
+        .spawn(move || drop(told.send(print())))
+        .map_err(|error| CliError::Machine(format!("no thread can be had to print by: {error}")))?;
+    Ok(printing)
+}
+
+fn lost(error: impl std::fmt::Display) -> CliError {
+    CliError::Machine(format!("the batch was lost: {error}"))
 }
 
 /// The lines of a batch, each with its place.
