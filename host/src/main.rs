@@ -40,15 +40,20 @@ fn main() -> ExitCode {
     exit.into()
 }
 
+/// Threads beside the runtime's workers: the ticker, the audit log's two, a batch's printer, and one
+/// for what blocks, without which the runtime panics.
+const OWN_THREADS: usize = 5;
+
 /// Starts as many threads as the runtime and the compiler will, since both panic where one is
 /// refused.
 fn probe_threads() -> std::io::Result<()> {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let needed = (2 * cores + 2).max(cores + OWN_THREADS);
     let (release, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Arc::new(std::sync::Mutex::new(wait));
     let mut threads = Vec::new();
     let mut outcome = Ok(());
-    for _ in 0..2 * cores + 2 {
+    for _ in 0..needed {
         let wait = std::sync::Arc::clone(&wait);
         let idle = move || drop(wait.lock().map(|wait| wait.recv()));
         match std::thread::Builder::new().spawn(idle) {
