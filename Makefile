@@ -42,8 +42,16 @@ check: wasm-toolchain ## Check format and lints only
 
 # `--examples` (there are none) has cargo resolve the docs' dependencies with those of tests, as
 # clippy did; without it docs check wasmtime again for one feature that differs.
+# Each frontend can be left out, and what is left must build without a warning.
+.PHONY: features
+features: ## Check that host and program build with fewer features
+	for features in "" cli cli,http cli,mcp http,mcp; do \
+		$(cargo) clippy --package belljar --locked --lib --bins --no-default-features \
+			--features "$$features" -- -D warnings || exit 1; \
+	done
+
 .PHONY: test
-test: check foreign-toolchains ## Run all that CI runs: format, lints, tests, docs, instructions
+test: check features foreign-toolchains ## Run all that CI runs: format, lints, tests, docs, instructions
 	$(cargo) test $(all)
 	RUSTDOCFLAGS="-D warnings" $(cargo) doc $(all) --no-deps --lib --examples
 	@tests/benches/instructions/run

@@ -33,7 +33,7 @@ use crate::registry::{
 };
 use crate::runners::client::{ClientSettings, Clients};
 use crate::runners::{ExpectedPlugin, OwnError, Router, Tools, add_own_tools};
-use crate::sandbox::{EngineError, Sandbox, SandboxSettings};
+use crate::sandbox::{ComponentError, EngineError, Sandbox, SandboxSettings, is_short};
 use crate::storage::StorageError;
 
 pub use crate::registry::OnCompile;
@@ -122,6 +122,15 @@ impl PluginError {
         match self {
             Self::Load(LoadError::UnknownTool { plugin, tool, .. }) => Some((plugin, tool)),
             _ => None,
+        }
+    }
+
+    /// Whether the machine has no room for it, whatever it is.
+    pub fn is_for_want_of_room(&self) -> bool {
+        match self {
+            Self::Read(error) | Self::Load(LoadError::Read(error)) => is_short(error),
+            Self::Load(LoadError::Component(ComponentError::NoRoom(_))) => true,
+            _ => false,
         }
     }
 

@@ -69,6 +69,15 @@ fn probe_threads() -> std::io::Result<()> {
     outcome
 }
 
+/// Pipes whose descriptors are as many as the runtime opens, which panics where it can't have some,
+/// and the file of the configuration.
+const OWN_PIPES: usize = 4;
+
+/// Opens as many descriptors as a start will before it can tell in words of its own which it lacks.
+fn probe_descriptors() -> std::io::Result<()> {
+    (0..OWN_PIPES).map(|_| std::io::pipe()).collect::<Result<Vec<_>, _>>().map(drop)
+}
+
 fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
     let filter = EnvFilter::builder()
         .with_env_var(LOG_VARIABLE)
@@ -84,6 +93,10 @@ fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
         .log_internal_errors(false)
         .init();
     raise_open_files();
+    probe_descriptors().map_err(|error| {
+        let text = format!("this process can't have the descriptors that belljar needs: {error}");
+        (Exit::HostFault, anyhow::anyhow!(text))
+    })?;
     probe_threads().map_err(|error| {
         let text = format!("this user can't have the threads that belljar needs: {error}");
         (Exit::HostFault, anyhow::anyhow!(text))

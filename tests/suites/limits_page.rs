@@ -93,7 +93,7 @@ fn setting(setting: Option<&str>) -> String {
     match setting {
         Some(option) if option.starts_with("--") => format!("`{option}`, or `belljar.toml`"),
         Some(_) => "`belljar.toml`".to_owned(),
-        None => "fixed".to_owned(),
+        None => "`belljar.toml`, which can only lower it".to_owned(),
     }
 }
 

@@ -11,7 +11,7 @@ use super::code_store::{Address, CodeStore, Kept};
 use super::content::copy;
 use super::load::{LoadError, PluginFile};
 use crate::contract::ids::Digest;
-use crate::sandbox::{COMPONENT_MAX_LEN, Code, Compiled, Sandbox};
+use crate::sandbox::{COMPONENT_MAX_LEN, Code, Compiled, ComponentError, Sandbox};
 
 /// Is told of each plugin that has to be compiled, before it is: by its file's name without the
 /// ending, unescaped.
@@ -64,13 +64,15 @@ impl CodeMaking {
             return Ok(None);
         }
         let plugin = Address::of(len, |from, piece| file.content.fill(from, piece))?;
-        let kept = store.read(&plugin, self.sandbox.compatibility());
+        let kept = store.read(&plugin, self.sandbox.compatibility())?;
         let Some(Kept { code, digest, words }) = kept else { return Ok(None) };
         match self.sandbox.load(code) {
             Ok(compiled) => {
                 store.used();
                 Ok(Some(Made { compiled, digest, words: Cow::Owned(words) }))
             }
+            // Nothing is wrong with what was kept, and compiling takes more.
+            Err(error @ ComponentError::NoRoom(_)) => Err(error.into()),
             Err(error) => {
                 store.refuse(&plugin, &error.to_string());
                 Ok(None)
@@ -105,6 +107,8 @@ impl CodeMaking {
         // Of the bytes that were compiled, whatever the file is by now.
         let plugin = Address::of(bytes.len() as u64, |from, piece| copy(bytes, from, piece))?;
         store.write(&plugin, engine, code, digest, &words);
-        Ok(store.read(&plugin, engine).and_then(|kept| self.sandbox.load(kept.code).ok()))
+        // Where it can't be mapped, what was just compiled is there.
+        let kept = store.read(&plugin, engine).ok().flatten();
+        Ok(kept.and_then(|kept| self.sandbox.load(kept.code).ok()))
     }
 }

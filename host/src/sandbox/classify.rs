@@ -3,14 +3,14 @@
 //! Our own types first, then wasmtime's, then messages that have no type in wasmtime 48. Where one of
 //! those changes its words, the end is told as a crash instead; hostile guests notice it.
 
-use rustix::io::Errno;
 use wasmtime::component::ResourceTableError;
-use wasmtime::{Error, OutOfMemory, PoolConcurrencyLimitError, Trap, WasmBacktrace};
+use wasmtime::{Error, PoolConcurrencyLimitError, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use super::codec::{FromValError, ToValError};
 use super::fault::HostEnd;
 use super::limiter::Meter;
+use super::room::{errno, short_of};
 use crate::contract::attempt::{Attempt, End, GuestFault, RunnerRefusal};
 use crate::contract::escape::cut;
 use crate::contract::limits::LimitKind;
@@ -109,21 +109,8 @@ pub(crate) fn no_room(error: &Error) -> Option<String> {
     if error.is::<PoolConcurrencyLimitError>() {
         return Some("the pool of sandboxes is exhausted".to_owned());
     }
-    let short = [Errno::NOMEM, Errno::AGAIN, Errno::MFILE, Errno::NFILE];
-    let why = match errno(error) {
-        Some(errno) => short.contains(&errno).then(|| errno.to_string())?,
-        None => error.downcast_ref::<OutOfMemory>()?.to_string(),
-    };
+    let why = short_of(error)?;
     Some(format!("the machine has no room for another sandbox: {why}"))
-}
-
-/// What the machine said. A failed mapping comes as it is, what an image of memory is made in as the
-/// source of an error of its own.
-fn errno(error: &Error) -> Option<Errno> {
-    error.chain().find_map(|cause| {
-        let of_std = || cause.downcast_ref().and_then(Errno::from_io_error);
-        cause.downcast_ref().copied().or_else(of_std)
-    })
 }
 
 fn own_end(end: &HostEnd, deadline: LimitKind) -> End {

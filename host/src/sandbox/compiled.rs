@@ -11,6 +11,7 @@ use super::compiling::{CapsError, CompilingError};
 use super::engine::SandboxEngine;
 use super::permits::PluginPermits;
 use super::ready::Shelf;
+use super::room::short_of;
 use super::state::HostState;
 use crate::contract::escape;
 
@@ -49,9 +50,22 @@ pub enum ComponentError {
     /// The compiler.
     #[error(transparent)]
     Compiling(#[from] CompilingError),
+    /// It may be a good one, and there is no place for it.
+    #[error("the machine has no room for it: {0}")]
+    NoRoom(String),
     /// Imports what nobody knows.
     #[error("it imports what belljar doesn't provide: {0}")]
     UnknownImports(String),
+}
+
+impl ComponentError {
+    /// What wasmtime says of code that is loaded or linked.
+    pub(super) fn of_loading(error: &wasmtime::Error) -> Self {
+        match short_of(error) {
+            Some(why) => Self::NoRoom(why),
+            None => Self::Invalid(shown(&format!("{error:#}"))),
+        }
+    }
 }
 
 /// A function a component exports.
@@ -136,7 +150,7 @@ impl Compiled {
         refuse_unknown(&imports)?;
         let pre = linker
             .instantiate_pre(component)
-            .map_err(|error| ComponentError::Invalid(shown(&format!("{error:#}"))))?;
+            .map_err(|error| ComponentError::of_loading(&error))?;
         // So that the first call doesn't pay for the image of the memory. Without it calls are
         // slower and nothing else.
         if let Err(error) = component.initialize_copy_on_write_image() {

@@ -22,7 +22,7 @@ const FIBER_STACK_BYTES: usize = 3 << 20;
 /// Why no engine could be made.
 #[derive(Debug, thiserror::Error)]
 #[error("the wasm engine can't start on this machine: {0:#}")]
-pub struct EngineError(#[from] wasmtime::Error);
+pub struct EngineError(#[from] pub(super) wasmtime::Error);
 
 /// What the engines of one host are made with.
 #[derive(Debug, Clone)]

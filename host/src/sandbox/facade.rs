@@ -18,6 +18,7 @@ use super::pool::Class;
 use super::profile::{FRAMES_MAX, Profile};
 use super::ready::ReadyPool;
 use super::reaper::Reaper;
+use super::room::short_of;
 use super::settings::SandboxSettings;
 use super::state::HostState;
 use super::store::Access;
@@ -142,19 +143,21 @@ impl Sandbox {
 
     /// The component in the engine of its class.
     fn placed(&self, code: &Code<'_>) -> Result<(&Home, Component), ComponentError> {
-        let invalid = |error: wasmtime::Error| ComponentError::Invalid(format!("{error:#}"));
+        let failed = |error: wasmtime::Error| ComponentError::of_loading(&error);
         match Self::component_in(&self.0.lean, code) {
             Ok(component) if Class::of(&component) == Class::Lean => {
                 return Ok((&self.0.lean, component));
             }
+            // The heavy engine would take more.
+            Err(error) if short_of(&error).is_some() => return Err(failed(error)),
             // Without a pool there are no slots that it could be too large for.
             other if !self.0.lean.engine.is_pooled() => {
-                return other.map(|component| (&self.0.lean, component)).map_err(invalid);
+                return other.map(|component| (&self.0.lean, component)).map_err(failed);
             }
             _ => {}
         }
         let heavy = self.heavy()?;
-        Ok((heavy, Self::component_in(heavy, code).map_err(invalid)?))
+        Ok((heavy, Self::component_in(heavy, code).map_err(failed)?))
     }
 
     /// The engine of large components.
@@ -164,7 +167,7 @@ impl Sandbox {
             return Ok(heavy);
         }
         let made = Home::try_new(Class::Heavy, &self.0.parts)
-            .map_err(|error| ComponentError::Invalid(error.to_string()))?;
+            .map_err(|EngineError(error)| ComponentError::of_loading(&error))?;
         Ok(self.0.heavy.get_or_init(|| made))
     }
 

@@ -23,6 +23,7 @@ mod pool;
 mod profile;
 mod ready;
 mod reaper;
+mod room;
 mod running;
 mod settings;
 mod state;
@@ -42,6 +43,7 @@ pub use facade::{OpenError, Sandbox};
 pub use permits::{HEAVY_CALLS, WAITING_CALLS};
 pub use profile::{Profile, Seen};
 pub use reaper::BLOCKED_CALLS;
+pub(crate) use room::is_short;
 pub use settings::{
     CALLS_MAX, HOST_CALLS, PLUGIN_CALLS, READY_INSTANCES, READY_MAX, SandboxSettings,
 };

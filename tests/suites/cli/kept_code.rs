@@ -145,3 +145,25 @@ fn t44_a_load_that_was_killed_while_it_compiled_or_wrote_works_the_next_time() {
     assert_eq!(cache.inspect().ends_with(0).stdout, expected);
     assert!(cache.files().iter().any(|file| file.extension().is_some_and(|it| it == "code")));
 }
+
+#[test]
+fn a_start_without_descriptors_says_so_and_compiles_nothing_anew() {
+    let cache = Cache::new();
+    cache.inspect().ends_with(0);
+    let bounded = |files: u32| {
+        let script = format!(r#"ulimit -n {files}; exec "$0" "$@""#);
+        let mut shell = Command::new("sh");
+        settled(&mut shell);
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_belljar")]);
+        Ran::of(cache.inspecting(shell).output().unwrap())
+    };
+    // Each place where a start opens something is met by one of these; fewer aren't enough to load
+    // a program.
+    let refused: Vec<_> = (4..64).map(bounded).take_while(|ran| ran.code != Some(0)).collect();
+    for ran in &refused {
+        assert!(ran.code == Some(6) && !ran.stderr.contains("anew"), "{ran:?}");
+    }
+    for said in ["can't have the descriptors", "the machine has no room for it: Too many open"] {
+        assert!(refused.iter().any(|ran| ran.stderr.contains(said)), "{refused:?}");
+    }
+}

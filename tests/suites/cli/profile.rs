@@ -144,6 +144,27 @@ fn a_file_that_cannot_be_written_is_told_before_the_tool_runs() {
 }
 
 #[test]
+fn the_file_that_the_answer_goes_to_is_not_replaced_below_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let same = folder.path().join("same");
+    for to in ["1", "2"] {
+        let mut shell = Command::new("sh");
+        settled(&mut shell);
+        // Whatever is said goes to this test, but for what goes to the file.
+        shell.args([
+            "-c",
+            &format!(r#"exec "$0" "$@" {to}>"$FILE""#),
+            env!("CARGO_BIN_EXE_belljar"),
+        ]);
+        shell.args(["call", "codec.hash", HASH, "--profile"]).arg(&same).env("FILE", &same);
+        let ran = Ran::of(shell.output().unwrap()).ends_with(2);
+        let said = fs::read_to_string(&same).unwrap() + &ran.stderr;
+        assert!(said.contains("it is where stdout or stderr goes"), "{said}");
+        assert_eq!(ran.stdout, "");
+    }
+}
+
+#[test]
 fn a_granted_folder_that_the_profile_goes_into_shows_nothing_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("profile.json");

@@ -111,6 +111,7 @@ impl Exit {
             | StartError::Settings(_) => Self::Usage,
             // The configuration is wrong, not the plugin.
             StartError::Plugin { source, .. } if source.is_of_the_configuration() => Self::Usage,
+            StartError::Plugin { source, .. } if source.is_for_want_of_room() => Self::HostFault,
             StartError::Discover(_) | StartError::Plugin { .. } => Self::Refused,
         }
     }

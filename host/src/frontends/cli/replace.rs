@@ -5,7 +5,7 @@
 use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -61,6 +61,11 @@ fn replaced(path: &Path) -> Result<(PathBuf, Option<Permissions>), CliError> {
             let why = format!("{path} can't be written: it stands for what is open elsewhere");
             Err(CliError::Usage(why))
         }
+        Ok(found) if found.is_file() && takes_output(&found) => {
+            let path = shown(path);
+            let why = format!("{path} can't be written: it is where stdout or stderr goes");
+            Err(CliError::Usage(why))
+        }
         Ok(found) if found.is_file() => {
             let real =
                 fs::canonicalize(path).map_err(|error| CliError::io("written", path, &error));
@@ -98,6 +103,15 @@ fn is_a_descriptor(path: &Path) -> bool {
         path = folder_of(&path).join(to);
     }
     false
+}
+
+/// Whether what this process prints goes into a file, by whatever name: replaced, it would be lost
+/// with all that was printed.
+fn takes_output(file: &fs::Metadata) -> bool {
+    let same = |open: rustix::io::Result<rustix::fs::Stat>| {
+        open.is_ok_and(|open| (open.st_dev, open.st_ino) == (file.dev(), file.ino()))
+    };
+    same(rustix::fs::fstat(io::stdout())) || same(rustix::fs::fstat(io::stderr()))
 }
 
 /// Without the name of the file beside it, which nobody asked for and tempfile's errors have.

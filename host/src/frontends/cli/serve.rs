@@ -5,6 +5,7 @@
 mod asked;
 mod narrow;
 mod stopping;
+#[cfg(feature = "mcp")]
 mod streams;
 mod way;
 

@@ -20,7 +20,7 @@ use self::entry::Refused;
 use self::key::Key;
 pub(super) use self::mac::Address;
 use crate::contract::ids::Digest;
-use crate::sandbox::Code;
+use crate::sandbox::{Code, ComponentError, is_short};
 
 /// Bytes that are kept, in all files, and so the most that one may have; the least recently used go
 /// first. componentize-py's 18 MB compile to about 40.
@@ -118,13 +118,25 @@ impl CodeStore {
 
     /// The entry of a plugin for an engine, if it is there, whole, ours and still private. What is
     /// there and isn't is told.
-    pub(super) fn read(&self, plugin: &Address, engine: &str) -> Option<Kept> {
+    ///
+    /// # Errors
+    /// [`ComponentError::NoRoom`], where the machine has none to look.
+    pub(super) fn read(
+        &self,
+        plugin: &Address,
+        engine: &str,
+    ) -> Result<Option<Kept>, ComponentError> {
         match entry::open(&self.folder, &self.key, plugin, engine, self.most) {
-            Ok(kept) => Some(kept),
-            Err(Refused::Missing) => None,
+            Ok(kept) => Ok(Some(kept)),
+            Err(Refused::Missing) => Ok(None),
+            Err(Refused::Io(error) | Refused::Folder(CodeStoreError::Io(error)))
+                if is_short(&error) =>
+            {
+                Err(ComponentError::NoRoom(error.to_string()))
+            }
             Err(refused) => {
                 self.refuse(plugin, &refused.to_string());
-                None
+                Ok(None)
             }
         }
     }

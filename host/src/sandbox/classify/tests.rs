@@ -4,6 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use rustix::io::Errno;
+use wasmtime::OutOfMemory;
+
 use super::*;
 use crate::contract::limits::Limits;
 use crate::sandbox::store::nobodys;

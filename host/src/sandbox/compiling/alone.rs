@@ -2,8 +2,10 @@
 //!
 //! Bounds itself before it reads anything. Opens no file, and knows neither configuration nor store.
 
+use std::any::Any;
 use std::ffi::OsString;
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -53,7 +55,20 @@ fn run(wanted: &str) -> std::io::Result<()> {
     bound()?;
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(COMPONENT_MAX_LEN as u64 + 1).read_to_end(&mut bytes)?;
-    write(std::io::stdout().lock(), &compile(&bytes, wanted))
+    // In here is nothing that a panic could leave half done: the process ends.
+    let answer = catch_unwind(AssertUnwindSafe(|| compile(&bytes, wanted)));
+    let answer =
+        answer.unwrap_or_else(|panic| Err(CompilingError::Panicked(words_of(panic)).into()));
+    write(std::io::stdout().lock(), &answer)
+}
+
+/// What a panic says: the compiler's own faults, and that it can't have its threads.
+fn words_of(panic: Box<dyn Any + Send>) -> String {
+    let text = match panic.downcast::<String>() {
+        Ok(text) => return *text,
+        Err(other) => other.downcast::<&str>(),
+    };
+    text.map_or_else(|_other| "it doesn't say why".to_owned(), |text| (*text).to_owned())
 }
 
 fn compile(bytes: &[u8], wanted: &str) -> Result<Vec<u8>, ComponentError> {

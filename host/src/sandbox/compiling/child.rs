@@ -12,10 +12,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+    Pid, PidfdFlags, Resource, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group,
+    pidfd_open, waitid,
 };
 
 use super::super::compiled::ComponentError;
+use super::super::room::is_short_of_tasks;
 use super::CompilingError;
 use super::wire::{HEAD_LEN, SUBCOMMAND, read};
 
@@ -61,8 +63,8 @@ pub(super) fn compile_within(
     watch: fn(Pid) -> rustix::io::Result<OwnedFd>,
 ) -> Result<Vec<u8>, ComponentError> {
     let deadline = Instant::now() + most.wall;
-    let start = |error: std::io::Error| CompilingError::Start(error.to_string());
-    let (mut process, stdout) = Process::start(program, engine, bytes).map_err(start)?;
+    let (mut process, stdout) =
+        Process::start(program, engine, bytes).map_err(|error| not_started(&error))?;
     let answer = match read_until(stdout, deadline, most.code_len) {
         Ok(answer) => answer,
         Err(Unread::Late) => return Err(CompilingError::Wall(most.wall.as_secs()).into()),
@@ -76,6 +78,13 @@ pub(super) fn compile_within(
         Some(status) => Err(lost(status).into()),
         None => Err(CompilingError::Lost("it doesn't end".to_owned()).into()),
     }
+}
+
+fn not_started(error: &std::io::Error) -> ComponentError {
+    if is_short_of_tasks(error) {
+        return ComponentError::NoRoom(error.to_string());
+    }
+    CompilingError::Start(error.to_string()).into()
 }
 
 /// Why there is no answer.
@@ -150,11 +159,16 @@ pub(super) fn ends_when_asked(pid: Pid, deadline: Instant) -> std::io::Result<bo
 pub(super) fn lost(status: ExitStatus) -> CompilingError {
     let signal = |signal: Signal| Some(signal.as_raw());
     match status.signal() {
-        ended if ended == signal(Signal::ABORT) => CompilingError::Aborted(MEMORY_BYTES >> 20),
+        ended if ended == signal(Signal::ABORT) => CompilingError::Aborted(memory_bytes() >> 20),
         ended if ended == signal(Signal::XCPU) => CompilingError::Cpu(CPU_SECONDS),
         Some(other) => CompilingError::Lost(format!("signal {other}")),
         None => CompilingError::Lost(status.to_string()),
     }
+}
+
+/// What a compiler may really have: one that the machine set to this process holds for it too.
+fn memory_bytes() -> u64 {
+    getrlimit(Resource::As).maximum.map_or(MEMORY_BYTES, |hard| hard.min(MEMORY_BYTES))
 }
 
 /// A process that doesn't outlive this value, with all it started.

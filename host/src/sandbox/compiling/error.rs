@@ -29,6 +29,9 @@ pub enum CompilingError {
          fault of its own"
     )]
     Aborted(u64),
+    /// It gave up in words of its own.
+    #[error("its compiler panicked: {0}")]
+    Panicked(String),
     /// More code than is taken.
     #[error("it compiles to more than {0} MiB of code")]
     Code(u64),

@@ -104,7 +104,7 @@ fn a_program_that_is_no_compiler_is_told() {
 #[test]
 fn what_ended_the_compiler_is_told_as_far_as_it_is_known() {
     for (raw, words) in [
-        (6, "aborted: it wanted more than the 4096 MiB of memory that it may use, or met a fault"),
+        (6, "MiB of memory that it may use, or met a fault"),
         (24, "more than 300 s of processor time"),
         (9, "without an answer: signal 9"),
         (11, "without an answer: signal 11"),
@@ -163,6 +163,11 @@ mod answers {
         assert_eq!(
             through(&Err(start.into())).unwrap_err().to_string(),
             "no compiler can be started: no memory"
+        );
+        let panicked = CompilingError::Panicked("no threads".to_owned());
+        assert_eq!(
+            through(&Err(panicked.into())).unwrap_err().to_string(),
+            "its compiler panicked: no threads"
         );
     }
 

@@ -22,6 +22,7 @@ const INVALID: u8 = b'i';
 const ASYNC: u8 = b'a';
 const OTHER_ENGINE: u8 = b'e';
 const NO_COMPILER: u8 = b'n';
+const PANICKED: u8 = b'p';
 
 /// Says how it went.
 pub(super) fn write(
@@ -36,6 +37,7 @@ pub(super) fn write(
             (OTHER_ENGINE, found.as_bytes())
         }
         Err(ComponentError::Compiling(CompilingError::Start(why))) => (NO_COMPILER, why.as_bytes()),
+        Err(ComponentError::Compiling(CompilingError::Panicked(why))) => (PANICKED, why.as_bytes()),
         Err(ComponentError::Invalid(why)) => (INVALID, why.as_bytes()),
         Err(other) => {
             words = other.to_string();
@@ -65,6 +67,7 @@ pub(super) fn read(mut answer: Vec<u8>, wanted: &str) -> Option<Result<Vec<u8>, 
             CompilingError::OtherEngine { wanted: wanted.to_owned(), found: words }.into()
         }
         NO_COMPILER => CompilingError::Start(words).into(),
+        PANICKED => CompilingError::Panicked(words).into(),
         _ => return None,
     }))
 }

@@ -2,6 +2,7 @@
 //!
 //! Joins frontends to what they listen on; says on stderr what is served to whom.
 
+#[cfg(feature = "http")]
 use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
@@ -13,6 +14,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::frontends::cli::args::ServeArgs;
 use crate::frontends::cli::error::CliError;
+#[cfg(any(feature = "http", feature = "mcp"))]
 use crate::frontends::cli::show::tell;
 
 /// A frontend at work. Its error is one sentence.

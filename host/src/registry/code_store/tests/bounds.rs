@@ -50,7 +50,7 @@ fn code_that_nobody_used_for_long_goes() {
 fn code_that_is_in_use_stays_however_old_it_is() {
     let place = Place::new();
     place.write(b"native");
-    let in_use = place.store.read(&plugin(), "e").unwrap();
+    let in_use = place.store.read(&plugin(), "e").unwrap().unwrap();
     let Code::File(file) = &in_use.code else { panic!("it isn't mapped") };
     file.set_modified(SystemTime::now() - 2 * KEPT_AGE).unwrap();
     put(&place.store, &plugin(), "f", b"more");
