@@ -40,16 +40,20 @@ check: wasm-toolchain ## Check format and lints only
 	$(cargo) fmt --all --check
 	$(cargo) clippy $(all) --all-targets -- -D warnings
 
-# `--examples` (there are none) has cargo resolve the docs' dependencies with those of tests, as
-# clippy did; without it docs check wasmtime again for one feature that differs.
-# Each frontend can be left out, and what is left must build without a warning.
+# Each frontend can be left out, and what is left must build without a warning. The last one is what
+# `make bench` builds.
+fewer := "" http cli cli,http cli,mcp http,mcp
 .PHONY: features
-features: ## Check that host and program build with fewer features
-	for features in "" cli cli,http cli,mcp http,mcp; do \
+features: wasm-toolchain ## Check that host and program build with fewer features
+	@for features in $(fewer); do \
 		$(cargo) clippy --package belljar --locked --lib --bins --no-default-features \
 			--features "$$features" -- -D warnings || exit 1; \
 	done
+	$(cargo) clippy --package belljar --locked --bench lanes --no-default-features \
+		--features builtins,cli,mcp -- -D warnings
 
+# `--examples` (there are none) has cargo resolve the docs' dependencies with those of tests, as
+# clippy did; without it docs check wasmtime again for one feature that differs.
 .PHONY: test
 test: check features foreign-toolchains ## Run all that CI runs: format, lints, tests, docs, instructions
 	$(cargo) test $(all)
@@ -61,11 +65,9 @@ conformance: wasm-toolchain clients ## Run the MCP conformance suite against bel
 	$(cargo) build $(all) --bin belljar
 	@tests/clients/conformance/run
 
-# A workspace of its own, so that its wasmtime stays out of the host's lock file.
 .PHONY: bench-extism
-bench-extism: ## Build the peer that the benchmarks call, into target/extism
-	$(cargo) build --release --locked --manifest-path tests/benches/extism/Cargo.toml \
-		--target-dir "$${CARGO_TARGET_DIR:-target}/extism"
+bench-extism: ## Fetch the peer that the benchmarks call, into target/extism
+	@tests/benches/extism/setup
 
 .PHONY: bench
 bench: wasm-toolchain ## Measure against bare wasmtime and peers, and write docs/benchmarks.md

@@ -3,6 +3,7 @@
 //! The one place that joins all modules.
 
 mod builder;
+mod error;
 mod given;
 mod grants;
 mod later;
@@ -19,126 +20,25 @@ use self::given::Given;
 use self::grants::OwnFolders;
 use self::loading::Loading;
 use self::state::State;
-use crate::config::{SandboxValues, TemplateError};
-use crate::contract::grants::GrantError;
+use crate::config::SandboxValues;
 use crate::contract::ids::PluginName;
-use crate::contract::limits::LimitError;
-use crate::engine::{BreakerSettings, Engine, EngineParts, EngineSettings, SettingsError};
-use crate::events::{EventBus, JournalError, unix_ms};
+use crate::engine::{BreakerSettings, Engine, EngineParts, EngineSettings};
+use crate::events::{EventBus, unix_ms};
+use crate::gate::Policy;
 use crate::gate::approval::{ApprovalQueue, ApprovalSettings};
-use crate::gate::{Policy, PolicyError};
 use crate::host::{Host, HostParts};
-use crate::registry::{
-    Catalog, CatalogError, CodeStore, DiscoverError, KeptCode, LoadError, Loader, PluginGiven,
-};
+use crate::registry::{Catalog, CodeStore, KeptCode, Loader, PluginGiven};
 use crate::runners::client::{ClientSettings, Clients};
-use crate::runners::{ExpectedPlugin, OwnError, Router, Tools, add_own_tools};
-use crate::sandbox::{ComponentError, EngineError, Sandbox, SandboxSettings, is_short};
-use crate::storage::StorageError;
+use crate::runners::{ExpectedPlugin, Router, Tools, add_own_tools};
+use crate::sandbox::{Sandbox, SandboxSettings};
 
 pub use crate::registry::OnCompile;
 pub use crate::sandbox::{CompileIn, Profile, compile_alone};
 pub use builder::HostBuilder;
+pub use error::{PluginError, StartError};
 pub use later::Later;
 pub use setup::{DirRequest, PluginSource, Setup};
 pub use state::{approvals_file, audit_folder, open_audit, recover_audit, redactor};
-
-/// Why a host doesn't start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The machine.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// A grant that can't be given.
-    #[error(transparent)]
-    Grant(#[from] GrantError),
-    /// A grant that depends on the caller, where the caller lacks what it depends on.
-    #[error(transparent)]
-    Template(TemplateError),
-    /// A limit that can't be set.
-    #[error(transparent)]
-    Limit(LimitError),
-    /// A rule.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// A setting of batches or retries.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// Nothing can be kept where approvals and the audit log are to be.
-    #[error("the folder `{path}` can't be made for approvals and the audit log: {reason}")]
-    State {
-        /// The folder.
-        path: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Approvals can't be kept or read.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    /// The audit log can't be kept.
-    #[error(transparent)]
-    Audit(#[from] JournalError),
-    /// A folder that isn't there.
-    #[error("the folder `{path}` can't be granted: {reason}")]
-    Folder {
-        /// The folder as it was named.
-        path: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// No plugin where one was named.
-    #[error(transparent)]
-    Discover(#[from] DiscoverError),
-    /// A tool of the host itself, whose name is taken.
-    #[error(transparent)]
-    Own(#[from] OwnError),
-    /// A plugin that was named and can't be loaded.
-    #[error("the plugin `{path}` can't be loaded: {source}")]
-    Plugin {
-        /// Where it was to come from.
-        path: String,
-        /// What is wrong with it.
-        source: Box<PluginError>,
-    },
-}
-
-/// Why one plugin isn't loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum PluginError {
-    /// Its file.
-    #[error("{0}")]
-    Read(std::io::Error),
-    /// Its content.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// Its name.
-    #[error(transparent)]
-    Name(#[from] CatalogError),
-}
-
-impl PluginError {
-    /// The tool that the operator said something of and the plugin doesn't have.
-    pub fn unknown_tool(&self) -> Option<(&PluginName, &str)> {
-        match self {
-            Self::Load(LoadError::UnknownTool { plugin, tool, .. }) => Some((plugin, tool)),
-            _ => None,
-        }
-    }
-
-    /// Whether the machine has no room for it, whatever it is.
-    pub fn is_for_want_of_room(&self) -> bool {
-        match self {
-            Self::Read(error) | Self::Load(LoadError::Read(error)) => is_short(error),
-            Self::Load(LoadError::Component(ComponentError::NoRoom(_))) => true,
-            _ => false,
-        }
-    }
-
-    /// Whether what the operator configured is wrong, and not the plugin.
-    pub fn is_of_the_configuration(&self) -> bool {
-        self.unknown_tool().is_some()
-    }
-}
 
 /// A plugin of a folder that was left out.
 #[derive(Debug)]
@@ -181,7 +81,7 @@ pub struct App {
 pub fn start(setup: &Setup) -> Result<App, StartError> {
     // Before the grants: whether one of them holds these folders shows only once they are there.
     let state = state::open(setup, unix_ms)?;
-    let (code_store, code_store_problem) = open_code_store(setup);
+    let (code_store, code_store_problem) = open_code_store(setup)?;
     let own = Arc::new(own_folders(setup));
     let given = Given::new(setup, &own)?;
     let policy = policy(setup)?;
@@ -352,15 +252,18 @@ pub fn builtin_names() -> Vec<&'static str> {
     Vec::new()
 }
 
-fn open_code_store(setup: &Setup) -> (Option<CodeStore>, Option<String>) {
+/// The store, or why nothing is kept. Where the machine has no room to look, compiling would take
+/// more of it, and nothing is known to be wrong with the store.
+fn open_code_store(setup: &Setup) -> Result<(Option<CodeStore>, Option<String>), StartError> {
     let (Some(folder), Some(key)) = (&setup.code_folder, setup.key_of_code()) else {
-        return (None, None);
+        return Ok((None, None));
     };
     match CodeStore::open(folder, &key) {
-        Ok(store) => (Some(store), None),
+        Ok(store) => Ok((Some(store), None)),
+        Err(error) if error.is_for_want_of_room() => Err(error.into()),
         Err(error) => {
             tracing::warn!("{error}");
-            (None, Some(error.to_string()))
+            Ok((None, Some(error.to_string())))
         }
     }
 }

@@ -69,8 +69,8 @@ fn probe_threads() -> std::io::Result<()> {
     outcome
 }
 
-/// Pipes whose descriptors are as many as the runtime opens, which panics where it can't have some,
-/// and the file of the configuration.
+/// Two descriptors each. The runtime takes six or seven, and panics where it can't have them; the
+/// configuration's file is one.
 const OWN_PIPES: usize = 4;
 
 /// Opens as many descriptors as a start will before it can tell in words of its own which it lacks.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{DirRequest, StartError};
 use crate::contract::escape::clipped_line;
 use crate::contract::grants::{DirGrant, DirMode, EnvGrant, Grants};
+use crate::sandbox::FolderProblem;
 
 /// Folders and files of belljar's own, in which no plugin may write: each with what is kept there.
 #[derive(Debug, Default)]
@@ -93,8 +94,7 @@ pub(super) fn canonical_below(path: &Path, root: &Path) -> Result<PathBuf, Start
 }
 
 fn canonical_folder(path: &Path) -> Result<PathBuf, StartError> {
-    let canonical =
-        std::fs::canonicalize(path).map_err(|error| refused(path, error.to_string()))?;
+    let canonical = std::fs::canonicalize(path).map_err(|error| refused(path, error))?;
     if !canonical.is_dir() {
         return Err(refused(path, "it is not a folder".to_owned()));
     }
@@ -118,8 +118,9 @@ fn refuse_own(host: &Path, request: &DirRequest, own: &OwnFolders) -> Result<(),
     }
 }
 
-fn refused(path: &Path, reason: String) -> StartError {
-    StartError::Folder { path: clipped_line(&path.to_string_lossy(), 300), reason }
+fn refused(path: &Path, reason: impl Into<FolderProblem>) -> StartError {
+    let path = clipped_line(&path.to_string_lossy(), 300);
+    StartError::Folder { path, reason: reason.into() }
 }
 
 fn guest_path(request: &DirRequest, host: &Path) -> String {

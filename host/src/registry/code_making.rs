@@ -31,6 +31,10 @@ impl std::fmt::Debug for OnCompile {
     }
 }
 
+fn without_room(error: &std::io::Error) -> ComponentError {
+    ComponentError::NoRoom(error.to_string())
+}
+
 /// A plugin that can be linked, and what is read of it.
 pub(super) struct Made<'f> {
     pub(super) compiled: Compiled,
@@ -64,7 +68,9 @@ impl CodeMaking {
             return Ok(None);
         }
         let plugin = Address::of(len, |from, piece| file.content.fill(from, piece))?;
-        let kept = store.read(&plugin, self.sandbox.compatibility())?;
+        let kept = store
+            .read(&plugin, self.sandbox.compatibility())
+            .map_err(|error| without_room(&error))?;
         let Some(Kept { code, digest, words }) = kept else { return Ok(None) };
         match self.sandbox.load(code) {
             Ok(compiled) => {
@@ -72,7 +78,9 @@ impl CodeMaking {
                 Ok(Some(Made { compiled, digest, words: Cow::Owned(words) }))
             }
             // Nothing is wrong with what was kept, and compiling takes more.
-            Err(error @ ComponentError::NoRoom(_)) => Err(error.into()),
+            Err(error @ (ComponentError::NoRoom(_) | ComponentError::Engine(_))) => {
+                Err(error.into())
+            }
             Err(error) => {
                 store.refuse(&plugin, &error.to_string());
                 Ok(None)

@@ -8,7 +8,7 @@ use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
 use super::capability::link::LINKED;
 use super::compiling::{CapsError, CompilingError};
-use super::engine::SandboxEngine;
+use super::engine::{EngineError, SandboxEngine};
 use super::permits::PluginPermits;
 use super::ready::Shelf;
 use super::room::short_of;
@@ -53,6 +53,9 @@ pub enum ComponentError {
     /// It may be a good one, and there is no place for it.
     #[error("the machine has no room for it: {0}")]
     NoRoom(String),
+    /// It may be a good one, and there is no engine for its like.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// Imports what nobody knows.
     #[error("it imports what belljar doesn't provide: {0}")]
     UnknownImports(String),

@@ -166,8 +166,12 @@ impl Sandbox {
         if let Some(heavy) = self.0.heavy.get() {
             return Ok(heavy);
         }
-        let made = Home::try_new(Class::Heavy, &self.0.parts)
-            .map_err(|EngineError(error)| ComponentError::of_loading(&error))?;
+        let made = Home::try_new(Class::Heavy, &self.0.parts).map_err(|error| {
+            match short_of(&error.0) {
+                Some(why) => ComponentError::NoRoom(why),
+                None => error.into(),
+            }
+        })?;
         Ok(self.0.heavy.get_or_init(|| made))
     }
 

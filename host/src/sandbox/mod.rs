@@ -32,7 +32,7 @@ mod store;
 mod ticker;
 
 pub use call::SandboxedTool;
-pub use capability::files::refuse_processes;
+pub use capability::files::{FolderProblem, refuse_processes};
 pub(crate) use compiled::Code;
 pub use compiled::{COMPONENT_MAX_LEN, Compiled, ComponentError, ExportedFunction};
 pub(crate) use compiling::check as check_component;
@@ -43,7 +43,7 @@ pub use facade::{OpenError, Sandbox};
 pub use permits::{HEAVY_CALLS, WAITING_CALLS};
 pub use profile::{Profile, Seen};
 pub use reaper::BLOCKED_CALLS;
-pub(crate) use room::is_short;
+pub(crate) use room::is_short_of_room;
 pub use settings::{
     CALLS_MAX, HOST_CALLS, PLUGIN_CALLS, READY_INSTANCES, READY_MAX, SandboxSettings,
 };

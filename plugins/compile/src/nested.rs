@@ -78,8 +78,10 @@ pub(crate) fn run(
         command.args(["--package", package]);
     }
     if route == Route::Debian {
-        // The bootstrap variable is what lets a released compiler and cargo build std.
-        command.env("RUSTC_BOOTSTRAP", "1").arg("-Zbuild-std=std,panic_abort");
+        // The bootstrap variable is what lets a released compiler and cargo build std. Its other
+        // default feature, `backtrace`, is a tenth of what is compiled, and wasm has no backtraces.
+        command.env("RUSTC_BOOTSTRAP", "1");
+        command.args(["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=panic-unwind"]);
         command.env("CARGO_TARGET_WASM32_WASIP2_LINKER", "wasm-component-ld");
         command.env("PATH", path_with(machine.linkers.as_ref()));
     }

@@ -21,7 +21,7 @@ pub(crate) const BELLJAR: Option<&str> =
     if cfg!(feature = "cli") { option_env!("CARGO_BIN_EXE_belljar") } else { None };
 /// Why lanes that start it aren't there.
 pub(crate) const NO_BELLJAR: &str =
-    "this build has no `belljar` that serves http: its features `cli` and `http` are off";
+    "this build has no `belljar`: its features `cli` and `mcp` are off";
 
 /// What a host is started with.
 #[derive(Default)]

@@ -2,6 +2,9 @@
 
 use std::process::Command;
 
+use serde_json::Value;
+
+use super::bench::target;
 use super::guests::root;
 
 /// Name and value, in the order in which they are shown.
@@ -74,7 +77,15 @@ fn version(lock: &str, name: &str) -> String {
     version.unwrap_or("unknown").to_owned()
 }
 
+/// What its authors say that its library is made of.
 fn extism() -> String {
-    let lock = "tests/benches/extism/Cargo.lock";
-    format!("{} on wasmtime {}", version(lock, "extism"), version(lock, "wasmtime"))
+    let parts = std::fs::read(target().join("extism/parts.json")).unwrap_or_default();
+    let parts: Value = serde_json::from_slice(&parts).unwrap_or_default();
+    let version = |name: &str| {
+        let mut parts = parts["components"].as_array()?.iter();
+        parts.find(|it| it["name"] == name)?["version"].as_str()
+    };
+    let versions = (version("extism"), version("wasmtime"));
+    let (extism, wasmtime) = (versions.0.unwrap_or("unknown"), versions.1.unwrap_or("unknown"));
+    format!("{extism} on wasmtime {wasmtime}")
 }

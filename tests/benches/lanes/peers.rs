@@ -1,7 +1,7 @@
 //! What else one might run a tool with: extism in a process of its own, and a new process for each
 //! call.
 //!
-//! extism is another workspace; what it is built by stands in the Makefile.
+//! extism comes as a library, and what calls it is another workspace: `tests/benches/extism`.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -20,10 +20,11 @@ pub(crate) struct Extism {
 impl Extism {
     /// Starts it.
     pub(crate) fn start() -> Self {
-        let path = target().join("extism/release/belljar-bench-extism");
+        let place = target().join("extism");
+        let path = place.join("release/belljar-bench-extism");
         assert!(path.is_file(), "`{}` isn't built: make bench-extism", path.display());
         let mut command = Command::new(path);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg(place.join("library")).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("extism starts");
         let to = child.stdin.take().expect("a stdin");
         let from = BufReader::new(child.stdout.take().expect("a stdout"));

@@ -1,8 +1,7 @@
-//! `belljar serve --http` with the builtins, twenty Rust plugins, a JavaScript and a Python one, all
+//! `belljar serve --stdio` with the builtins, twenty Rust plugins, a JavaScript and a Python one, all
 //! of their code kept: from the start of the process until a client has all of their tools.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -38,45 +37,49 @@ impl Drop for Ends {
     }
 }
 
-/// A configuration with all of them, for whoever asks.
+/// A configuration with all of them.
 fn configure(bench: &Bench, file: &Path) {
     let rust = bench.rust_file();
     let rust = NAMES.iter().map(|name| (*name, rust.clone()));
     let all = rust.chain([JS, PYTHON].map(|it| (it.plugin, it.path())));
-    let mut text = "[serve]\nanonymous = \"mcp\"\n".to_owned();
-    for (name, path) in all {
-        text.push_str(&format!("[plugins.{name}]\npath = {}\n", json!(path)));
-    }
+    let text: String =
+        all.map(|(name, path)| format!("[plugins.{name}]\npath = {}\n", json!(path))).collect();
     std::fs::write(file, text).expect("a configuration");
 }
 
-/// Starts it, asks for its tools as soon as it says where, and reads until they are there.
+/// Starts it, asks for all tools at once, and reads until they are there.
 fn listed(program: &str, home: &Path, file: &Path) -> (Duration, usize) {
     let mut command = belljar(program, home);
-    command.args(["serve", "--http", "127.0.0.1:0", "--config"]).arg(file);
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(["serve", "--stdio", "--config"]).arg(file);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let began = Instant::now();
     let mut server = Ends(command.spawn().expect("belljar starts"));
-    let told = BufReader::new(server.0.stderr.take().expect("a stderr")).lines();
-    let address = told
-        .map_while(Result::ok)
-        .find_map(|line| line.split("http://").nth(1)?.split_whitespace().next().map(str::to_owned))
-        .expect("belljar says where it listens");
-    let mut stream = TcpStream::connect(&address).expect("it listens");
-    let request = format!("GET /v1/tools HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("the server reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("the server answers");
-    let took = began.elapsed();
-    let (_, body) = answer.split_once("\r\n\r\n").expect("an answer");
-    let body: Value = serde_json::from_str(body).expect("a list");
-    assert!(body["nextCursor"].is_null(), "all are on one page: {}", body["nextCursor"]);
-    (took, body["tools"].as_array().expect("tools").len())
+    let mut to = server.0.stdin.take().expect("a stdin");
+    let mut from = BufReader::new(server.0.stdout.take().expect("a stdout"));
+    let mut ask = |message: &Value| writeln!(to, "{message}").expect("the server reads");
+    ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "bench", "version": "1"}}}));
+    ask(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}));
+    let (mut tools, mut line) = (0, String::new());
+    loop {
+        line.clear();
+        from.read_line(&mut line).expect("the server answers");
+        let answer: Value = serde_json::from_str(&line).expect("a message");
+        let Some(listed) = answer["result"]["tools"].as_array() else { continue };
+        tools += listed.len();
+        match answer["result"]["nextCursor"].as_str() {
+            Some(cursor) => ask(&json!({
+                "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"cursor": cursor}})),
+            None => return (began.elapsed(), tools),
+        }
+    }
 }
 
 /// Measures it.
 pub(crate) fn measure(bench: &mut Bench) {
-    let Some(program) = BELLJAR.filter(|_| cfg!(feature = "http")) else {
+    let Some(program) = BELLJAR.filter(|_| cfg!(feature = "mcp")) else {
         return bench.figures.miss(LISTED, NO_BELLJAR);
     };
     let home = home(bench, "serving");

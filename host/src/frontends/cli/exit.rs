@@ -98,10 +98,7 @@ impl Exit {
     /// The code of a host that didn't start.
     pub fn of_start(error: &StartError) -> Self {
         match error {
-            StartError::Engine(_)
-            | StartError::State { .. }
-            | StartError::Storage(_)
-            | StartError::Audit(_) => Self::HostFault,
+            error if error.is_the_hosts() => Self::HostFault,
             StartError::Grant(_)
             | StartError::Folder { .. }
             | StartError::Template(_)
@@ -111,8 +108,12 @@ impl Exit {
             | StartError::Settings(_) => Self::Usage,
             // The configuration is wrong, not the plugin.
             StartError::Plugin { source, .. } if source.is_of_the_configuration() => Self::Usage,
-            StartError::Plugin { source, .. } if source.is_for_want_of_room() => Self::HostFault,
             StartError::Discover(_) | StartError::Plugin { .. } => Self::Refused,
+            StartError::Engine(_)
+            | StartError::State { .. }
+            | StartError::Storage(_)
+            | StartError::Audit(_)
+            | StartError::CodeStore(_) => Self::HostFault,
         }
     }
 

@@ -20,7 +20,7 @@ use self::entry::Refused;
 use self::key::Key;
 pub(super) use self::mac::Address;
 use crate::contract::ids::Digest;
-use crate::sandbox::{Code, ComponentError, is_short};
+use crate::sandbox::{Code, is_short_of_room};
 
 /// Bytes that are kept, in all files, and so the most that one may have; the least recently used go
 /// first. componentize-py's 18 MB compile to about 40.
@@ -54,6 +54,13 @@ pub enum CodeStoreError {
     /// Whoever can change an entry could read the key beside it.
     #[error("the key of compiled code is in the folder that it guards; keep it elsewhere")]
     KeyInside,
+}
+
+impl CodeStoreError {
+    /// Whether the machine has no room to look, whatever the store is.
+    pub(crate) fn is_for_want_of_room(&self) -> bool {
+        matches!(self, Self::Io(error) | Self::KeyIo(error) if is_short_of_room(error))
+    }
 }
 
 /// What became of the plugins that were looked for.
@@ -120,19 +127,15 @@ impl CodeStore {
     /// there and isn't is told.
     ///
     /// # Errors
-    /// [`ComponentError::NoRoom`], where the machine has none to look.
-    pub(super) fn read(
-        &self,
-        plugin: &Address,
-        engine: &str,
-    ) -> Result<Option<Kept>, ComponentError> {
+    /// What the machine says where it has no room to look; that tells nothing of the entry.
+    pub(super) fn read(&self, plugin: &Address, engine: &str) -> std::io::Result<Option<Kept>> {
         match entry::open(&self.folder, &self.key, plugin, engine, self.most) {
             Ok(kept) => Ok(Some(kept)),
             Err(Refused::Missing) => Ok(None),
             Err(Refused::Io(error) | Refused::Folder(CodeStoreError::Io(error)))
-                if is_short(&error) =>
+                if is_short_of_room(&error) =>
             {
-                Err(ComponentError::NoRoom(error.to_string()))
+                Err(error)
             }
             Err(refused) => {
                 self.refuse(plugin, &refused.to_string());

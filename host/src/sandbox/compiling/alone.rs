@@ -122,3 +122,15 @@ fn bound() -> std::io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_in_its_own_words_where_it_has_any() {
+        assert_eq!(words_of(Box::new("a".to_owned())), "a");
+        assert_eq!(words_of(Box::new("b")), "b");
+        assert_eq!(words_of(Box::new(1)), "it doesn't say why");
+    }
+}

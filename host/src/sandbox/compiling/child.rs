@@ -80,7 +80,7 @@ pub(super) fn compile_within(
     }
 }
 
-fn not_started(error: &std::io::Error) -> ComponentError {
+pub(super) fn not_started(error: &std::io::Error) -> ComponentError {
     if is_short_of_tasks(error) {
         return ComponentError::NoRoom(error.to_string());
     }
@@ -167,7 +167,7 @@ pub(super) fn lost(status: ExitStatus) -> CompilingError {
 }
 
 /// What a compiler may really have: one that the machine set to this process holds for it too.
-fn memory_bytes() -> u64 {
+pub(super) fn memory_bytes() -> u64 {
     getrlimit(Resource::As).maximum.map_or(MEMORY_BYTES, |hard| hard.min(MEMORY_BYTES))
 }
 

@@ -39,3 +39,11 @@ pub enum CompilingError {
     #[error("its compiler ended without an answer: {0}")]
     Lost(String),
 }
+
+impl CompilingError {
+    /// Whether the compiler is known to be at fault and not the component: another part of belljar is
+    /// missing, or failed in a way that no component may bring about.
+    pub(crate) fn is_the_compilers(&self) -> bool {
+        matches!(self, Self::Start(_) | Self::OtherEngine { .. } | Self::Panicked(_))
+    }
+}

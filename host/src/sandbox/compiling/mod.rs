@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use wasmtime::Engine;
 
-use super::compiled::{COMPONENT_MAX_LEN, ComponentError, needs_async, shown};
+use super::compiled::{COMPONENT_MAX_LEN, ComponentError, needs_async};
 use super::engine::{EngineError, compiling_config};
 
 pub use alone::compile_alone;
@@ -95,7 +95,7 @@ fn compile_here(engine: &Engine, bytes: &[u8]) -> Result<Vec<u8>, ComponentError
         if needs_async(bytes) {
             return ComponentError::Async;
         }
-        ComponentError::Invalid(shown(&format!("{error:#}")))
+        ComponentError::of_loading(&error)
     })
 }
 

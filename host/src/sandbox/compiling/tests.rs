@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::child::{Most, compile_within, ends_when_asked, lost};
+use super::child::{Most, compile_within, ends_when_asked, lost, memory_bytes, not_started};
 use super::*;
 
 const MINUTE: Most = Most { wall: Duration::from_secs(60), code_len: 1 << 20 };
@@ -89,6 +89,15 @@ fn more_code_than_is_taken_ends_the_process() {
 }
 
 #[test]
+fn a_machine_without_room_for_a_compiler_is_told_as_that() {
+    for errno in [Errno::AGAIN, Errno::MFILE, Errno::NOMEM] {
+        assert!(matches!(not_started(&errno.into()), ComponentError::NoRoom(_)), "{errno}");
+    }
+    let missing = not_started(&Errno::NOENT.into());
+    assert!(matches!(missing, ComponentError::Compiling(CompilingError::Start(_))), "{missing}");
+}
+
+#[test]
 fn a_program_that_is_no_compiler_is_told() {
     for (program, words) in [
         ("no-such-program", "no compiler can be started"),
@@ -103,8 +112,9 @@ fn a_program_that_is_no_compiler_is_told() {
 
 #[test]
 fn what_ended_the_compiler_is_told_as_far_as_it_is_known() {
+    let aborted = format!("it wanted more than the {} MiB of memory", memory_bytes() >> 20);
     for (raw, words) in [
-        (6, "MiB of memory that it may use, or met a fault"),
+        (6, &*aborted),
         (24, "more than 300 s of processor time"),
         (9, "without an answer: signal 9"),
         (11, "without an answer: signal 11"),
@@ -169,6 +179,8 @@ mod answers {
             through(&Err(panicked.into())).unwrap_err().to_string(),
             "its compiler panicked: no threads"
         );
+        let no_room = through(&Err(ComponentError::NoRoom("x".to_owned()))).unwrap_err();
+        assert!(matches!(no_room, ComponentError::NoRoom(why) if why == "x"));
     }
 
     #[test]

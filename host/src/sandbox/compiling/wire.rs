@@ -23,6 +23,7 @@ const ASYNC: u8 = b'a';
 const OTHER_ENGINE: u8 = b'e';
 const NO_COMPILER: u8 = b'n';
 const PANICKED: u8 = b'p';
+const NO_ROOM: u8 = b'r';
 
 /// Says how it went.
 pub(super) fn write(
@@ -38,6 +39,7 @@ pub(super) fn write(
         }
         Err(ComponentError::Compiling(CompilingError::Start(why))) => (NO_COMPILER, why.as_bytes()),
         Err(ComponentError::Compiling(CompilingError::Panicked(why))) => (PANICKED, why.as_bytes()),
+        Err(ComponentError::NoRoom(why)) => (NO_ROOM, why.as_bytes()),
         Err(ComponentError::Invalid(why)) => (INVALID, why.as_bytes()),
         Err(other) => {
             words = other.to_string();
@@ -68,6 +70,7 @@ pub(super) fn read(mut answer: Vec<u8>, wanted: &str) -> Option<Result<Vec<u8>, 
         }
         NO_COMPILER => CompilingError::Start(words).into(),
         PANICKED => CompilingError::Panicked(words).into(),
+        NO_ROOM => ComponentError::NoRoom(words),
         _ => return None,
     }))
 }

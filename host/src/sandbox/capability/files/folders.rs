@@ -14,23 +14,56 @@ use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
 
 use super::refuse::shows_processes;
 use crate::contract::grants::{DirMode, Grants};
+use crate::sandbox::room::is_short_of_room;
 
 /// A folder that can't be opened. Names the guest's path: the host's stays on the host.
 #[derive(Debug, thiserror::Error)]
-#[error("the folder granted as `{guest}` can't be opened: {reason}")]
+#[error("the folder granted as `{guest}` can't be opened: {problem}")]
 pub struct FolderError {
     guest: String,
-    reason: String,
+    pub(crate) problem: FolderProblem,
+}
+
+/// What is wrong with a folder.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderProblem {
+    /// What the machine says of it.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// It is none that may be granted.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<String> for FolderProblem {
+    fn from(why: String) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl FolderProblem {
+    /// Whether the machine has no descriptor or memory for it, whatever it is.
+    pub fn is_for_want_of_room(&self) -> bool {
+        matches!(self, Self::Io(error) if is_short_of_room(error))
+    }
 }
 
 /// Why a folder can be nobody's, where it can't. Below a granted folder such files are refused when
 /// they are opened; a grant is refused at once.
-pub fn refuse_processes(folder: &Path) -> Result<(), String> {
-    let opened = std::fs::File::open(folder).map_err(|error| error.to_string())?;
+pub fn refuse_processes(folder: &Path) -> Result<(), FolderProblem> {
+    let opened = std::fs::File::open(folder)?;
     if shows_processes(&opened) {
-        return Err("it is a part of /proc, where belljar's own memory is a file".to_owned());
+        let why = "it is a part of /proc, where belljar's own memory is a file";
+        return Err(why.to_owned().into());
     }
     Ok(())
+}
+
+fn problem_of(error: wasmtime::Error) -> FolderProblem {
+    match error.downcast::<std::io::Error>() {
+        Ok(error) => error.into(),
+        Err(other) => other.root_cause().to_string().into(),
+    }
 }
 
 /// The folders of one tool.
@@ -69,7 +102,7 @@ impl Held {
 
 /// A grant names its folder without links. What was checked may have been replaced by a link since,
 /// by somebody who may write there; then this isn't the folder that was granted.
-fn hold(host: &Path) -> Result<Held, String> {
+fn hold(host: &Path) -> Result<Held, FolderProblem> {
     let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
     let opened = match openat2(CWD, host, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         // Linux before 5.6, and kernels that stand in for it.
@@ -77,8 +110,8 @@ fn hold(host: &Path) -> Result<Held, String> {
         opened => opened,
     };
     opened.map(|folder| Held { folder }).map_err(|error| match error {
-        Errno::LOOP => "a part of it has become a link".to_owned(),
-        other => std::io::Error::from(other).to_string(),
+        Errno::LOOP => "a part of it has become a link".to_owned().into(),
+        other => std::io::Error::from(other).into(),
     })
 }
 
@@ -90,7 +123,7 @@ impl Folders {
     pub(crate) fn open(grants: &Grants) -> Result<Self, FolderError> {
         let mut builder = WasiCtx::builder();
         for dir in grants.dirs() {
-            let refused = |reason| FolderError { guest: dir.guest.clone(), reason };
+            let refused = |problem| FolderError { guest: dir.guest.clone(), problem };
             let held = hold(&dir.host).map_err(refused)?;
             refuse_processes(&held.path()).map_err(refused)?;
             let perms = match dir.mode {
@@ -99,7 +132,7 @@ impl Folders {
             };
             builder
                 .preopened_dir(held.path(), &dir.guest, perms)
-                .map_err(|error| refused(error.root_cause().to_string()))?;
+                .map_err(|error| refused(problem_of(error)))?;
         }
         let (mut wasi, mut table) = (builder.build(), ResourceTable::new());
         let opened = Making(&mut wasi, &mut table).filesystem().ctx.clone();

@@ -11,8 +11,8 @@ mod refuse;
 mod stream;
 mod watch;
 
-pub use folders::refuse_processes;
 pub(crate) use folders::{FolderError, Folders};
+pub use folders::{FolderProblem, refuse_processes};
 pub(crate) use watch::FileWatch;
 
 use wasmtime::component::{HasData, Resource};
