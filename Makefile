@@ -42,7 +42,7 @@ check: wasm-toolchain ## Check format and lints only
 
 # Each frontend can be left out, and what is left must build without a warning. The last one is what
 # `make bench` builds.
-fewer := "" http cli cli,http cli,mcp http,mcp
+fewer := "" cli cli,http mcp
 .PHONY: features
 features: wasm-toolchain ## Check that host and program build with fewer features
 	@for features in $(fewer); do \

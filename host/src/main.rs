@@ -98,7 +98,9 @@ fn start() -> Result<Runtime, (Exit, anyhow::Error)> {
         (Exit::HostFault, anyhow::anyhow!(text))
     })?;
     probe_threads().map_err(|error| {
-        let text = format!("this user can't have the threads that belljar needs: {error}");
+        let text = format!(
+            "belljar can't have the threads that it needs, or the memory for them: {error}"
+        );
         (Exit::HostFault, anyhow::anyhow!(text))
     })?;
     // A call waits for its file operation, so more threads than calls can be are never needed; they

@@ -135,3 +135,82 @@ impl PluginError {
         self.unknown_tool().is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use rustix::io::Errno;
+
+    use super::*;
+    use crate::sandbox::CompilingError;
+
+    fn io(errno: Errno) -> io::Error {
+        io::Error::from_raw_os_error(errno.raw_os_error())
+    }
+
+    fn plugin(error: impl Into<LoadError>) -> StartError {
+        let source = Box::new(PluginError::Load(error.into()));
+        StartError::Plugin { path: "p.wasm".to_owned(), source }
+    }
+
+    /// The ways in which a start meets what the machine says.
+    fn met(errno: Errno) -> [StartError; 4] {
+        [
+            StartError::Discover(DiscoverError::Io { path: "p".to_owned(), source: io(errno) }),
+            StartError::Folder { path: "p".to_owned(), reason: io(errno).into() },
+            StartError::Plugin {
+                path: "p.wasm".to_owned(),
+                source: Box::new(PluginError::Read(io(errno))),
+            },
+            plugin(io(errno)),
+        ]
+    }
+
+    #[test]
+    fn want_of_room_is_nobodys_fault_wherever_a_start_meets_it() {
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM] {
+            for error in met(errno) {
+                assert!(error.is_the_hosts(), "{error:?}");
+            }
+        }
+        let no_room = ComponentError::NoRoom("x".to_owned());
+        assert!(plugin(no_room).is_the_hosts());
+    }
+
+    #[test]
+    fn what_is_missing_or_refused_is_what_was_asked_for() {
+        for errno in [Errno::NOENT, Errno::ACCESS] {
+            for error in met(errno) {
+                assert!(!error.is_the_hosts(), "{error:?}");
+            }
+        }
+        let refused = "it is not a folder".to_owned().into();
+        assert!(!StartError::Folder { path: "p".to_owned(), reason: refused }.is_the_hosts());
+    }
+
+    #[test]
+    fn a_compiler_that_fails_itself_is_the_hosts_and_one_that_met_a_bound_is_not() {
+        for ours in [
+            CompilingError::Panicked("x".to_owned()),
+            CompilingError::Start("x".to_owned()),
+            // Less than it may have: the machine has no more.
+            CompilingError::Aborted(107),
+            CompilingError::OtherEngine { wanted: String::new(), found: String::new() },
+        ] {
+            let error = plugin(ComponentError::from(ours));
+            assert!(error.is_the_hosts(), "{error:?}");
+        }
+        for bound in [
+            CompilingError::Aborted(4096),
+            CompilingError::Wall(1),
+            CompilingError::Cpu(1),
+            CompilingError::Code(1),
+            CompilingError::Lost("signal 9".to_owned()),
+        ] {
+            let error = plugin(ComponentError::from(bound));
+            assert!(!error.is_the_hosts(), "{error:?}");
+        }
+        assert!(!plugin(ComponentError::NotWasm).is_the_hosts());
+    }
+}

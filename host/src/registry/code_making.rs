@@ -114,7 +114,9 @@ impl CodeMaking {
         let engine = self.sandbox.compatibility();
         // Of the bytes that were compiled, whatever the file is by now.
         let plugin = Address::of(bytes.len() as u64, |from, piece| copy(bytes, from, piece))?;
-        store.write(&plugin, engine, code, digest, &words);
+        if !store.write(&plugin, engine, code, digest, &words) {
+            return Ok(None);
+        }
         // Where it can't be mapped, what was just compiled is there.
         let kept = store.read(&plugin, engine).ok().flatten();
         Ok(kept.and_then(|kept| self.sandbox.load(kept.code).ok()))

@@ -144,6 +144,33 @@ fn a_file_that_cannot_be_written_is_told_before_the_tool_runs() {
 }
 
 #[test]
+fn a_link_that_the_tool_puts_in_the_files_place_leads_nowhere() {
+    let plugin = folder_with(&[("hostile", built::rust("hostile"))]);
+    let (granted, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let victim = other.path().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    let up = format!("../{}/victim", other.path().file_name().unwrap().to_str().unwrap());
+    let (grant, file) =
+        (format!("{}:/d:rw", granted.path().display()), granted.path().join("profile.json"));
+    let link = serde_json::json!({"link": "/d/profile.json", "target": up}).to_string();
+    let call = || {
+        let mut command = belljar();
+        command.args(["call", "hostile.symbolic-link", &link, "--dir", &grant, "--plugin"]);
+        command.arg(format!("hostile={}", plugin.path().join("hostile.wasm").display()));
+        command.arg("--profile").arg(&file);
+        Ran::of(command.output().unwrap())
+    };
+    call().ends_with(0);
+    assert!(fs::symlink_metadata(&file).unwrap().is_file());
+    read(&file);
+    // One that was there before is refused.
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink(&victim, &file).unwrap();
+    call().refused(2, &["it is a link"]);
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+}
+
+#[test]
 fn the_file_that_the_answer_goes_to_is_not_replaced_below_it() {
     let folder = tempfile::tempdir().unwrap();
     let same = folder.path().join("same");

@@ -2,10 +2,10 @@
 //!
 //! What goes wrong with it afterwards is told and changes nothing of the call's own result.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::error::{CliError, shown};
-use super::replace::{FOR_ALL, can_replace, replace_by};
+use super::replace::{FOR_ALL, Place};
 use super::show::tell;
 use crate::app::Profile;
 use crate::events::unix_ms;
@@ -13,7 +13,7 @@ use crate::events::unix_ms;
 /// A profile and where it goes.
 #[derive(Debug)]
 pub(super) struct ProfileFile {
-    path: PathBuf,
+    place: Place,
     profile: Profile,
 }
 
@@ -26,8 +26,9 @@ impl ProfileFile {
                        file of that name";
             return Err(CliError::Usage(why.to_owned()));
         }
-        can_replace(path)?;
-        Ok(Self { path: path.to_owned(), profile: Profile::new(unix_ms()) })
+        let place = Place::of(path)?;
+        place.can_be_written()?;
+        Ok(Self { place, profile: Profile::new(unix_ms()) })
     }
 
     /// What the host is to sample into.
@@ -37,14 +38,14 @@ impl ProfileFile {
 
     /// Writes what was seen of the call of this tool, and tells where that isn't what was meant.
     pub(super) fn write(&self, tool: &str) {
-        let (path, seen) = (shown(&self.path), self.profile.seen());
+        let (path, seen) = (shown(self.place.path()), self.profile.seen());
         if seen.attempts == 0 {
             tell(&format!("note: {path} isn't written: nothing of this call ran in the sandbox"));
             return;
         }
-        let written = replace_by(&self.path, FOR_ALL, |file| {
+        let written = self.place.replace_by(FOR_ALL, |file| {
             let written = self.profile.write(tool, file);
-            written.map_err(|error| CliError::io("written", &self.path, &error))
+            written.map_err(|error| CliError::io("written", self.place.path(), &error))
         });
         match written {
             Err(error) => tell(&format!("warning: the profile is lost: {error}")),

@@ -156,8 +156,8 @@ impl CodeStore {
         tracing::warn!("kept code isn't used, its plugin is compiled anew: {why} (`{plugin}`)");
     }
 
-    /// Keeps code, with the plugin's digest and an excerpt of it. A store that can't be written costs
-    /// a compilation next time and nothing else.
+    /// Keeps code, with the plugin's digest and an excerpt of it; gives whether it is kept. A store
+    /// that can't be written costs a compilation next time and nothing else.
     pub(super) fn write(
         &self,
         plugin: &Address,
@@ -165,11 +165,17 @@ impl CodeStore {
         code: &[u8],
         digest: &Digest,
         words: &[u8],
-    ) {
+    ) -> bool {
         let kept = (code, digest, words);
         match entry::write(&self.folder, &self.key, plugin, engine, kept, self.most) {
-            Ok(()) => prune::prune(&self.folder, self.most),
-            Err(error) => tracing::warn!("compiled code wasn't kept: {error}"),
+            Ok(()) => {
+                prune::prune(&self.folder, self.most);
+                true
+            }
+            Err(error) => {
+                tracing::warn!("compiled code wasn't kept: {error}");
+                false
+            }
         }
     }
 }

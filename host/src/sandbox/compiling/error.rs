@@ -1,5 +1,7 @@
 //! Why a component that may be a good one isn't compiled.
 
+use super::child::MEMORY_BYTES;
+
 /// What stopped the compiler.
 #[derive(Debug, thiserror::Error)]
 pub enum CompilingError {
@@ -44,6 +46,11 @@ impl CompilingError {
     /// Whether the compiler is known to be at fault and not the component: another part of belljar is
     /// missing, or failed in a way that no component may bring about.
     pub(crate) fn is_the_compilers(&self) -> bool {
-        matches!(self, Self::Start(_) | Self::OtherEngine { .. } | Self::Panicked(_))
+        match self {
+            Self::Start(_) | Self::OtherEngine { .. } | Self::Panicked(_) => true,
+            // Less than what it may have by belljar is the machine's bound.
+            Self::Aborted(mebibytes) => *mebibytes < MEMORY_BYTES >> 20,
+            Self::Wall(_) | Self::Cpu(_) | Self::Code(_) | Self::Lost(_) => false,
+        }
     }
 }
